@@ -269,12 +269,20 @@ static inline void hlo_gen_reduce_window(hlo_generator_t* g, uint32_t v) {
   to.bound = is_sum ? to.bound * terms : fmax(to.bound, 16);
   const char* type = hlo_gen_dtype_name(to.dtype);
   hlo_gen_begin(g, 1);
-  hlo_gen_put(
-      g,
-      "\"stablehlo.reduce_window\"(%%v%u, %%%s_%s) ({\n    ^bb0(%%p: tensor<%s>, %%q: "
-      "tensor<%s>):\n      %%r = stablehlo.%s %%p, %%q : tensor<%s>\n      stablehlo.return %%r : "
-      "tensor<%s>\n    }) {",
-      v, is_sum ? "zero" : "low", type, type, type, is_sum ? "add" : "maximum", type, type);
+  hlo_gen_put(g,
+              "\"stablehlo.reduce_window\"(%%v%u, %%%s_%s) ({\n    ^bb0(%%p: tensor<%s>, %%q: ", v,
+              is_sum ? "zero" : "low", type, type);
+  if (!is_sum && hlo_gen_below(g, 3) == 0) {  // the maximum, as a body that is not known
+    hlo_gen_put(g,
+                "tensor<%s>):\n      %%c = stablehlo.compare GE, %%p, %%q : (tensor<%s>, "
+                "tensor<%s>) -> tensor<i1>\n      %%r = stablehlo.select %%c, %%p, %%q : "
+                "tensor<i1>, tensor<%s>\n",
+                type, type, type, type);
+  } else {
+    hlo_gen_put(g, "tensor<%s>):\n      %%r = stablehlo.%s %%p, %%q : tensor<%s>\n", type,
+                is_sum ? "add" : "maximum", type);
+  }
+  hlo_gen_put(g, "      stablehlo.return %%r : tensor<%s>\n    }) {", type);
   hlo_gen_put_windows(g, windows, to.rank);
   hlo_gen_put(g, "} : (");
   hlo_gen_put_type(g, &g->shapes[v]);

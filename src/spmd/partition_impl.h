@@ -99,6 +99,8 @@ typedef struct hlo_spmd_window {
 /// add what those before them, or after them, have in all.
 typedef struct hlo_cumulative {
   bool is_used, is_from_end;
+  bool is_general;    // the body is copied, and the initial value changes nothing
+  hlo_value_t* init;  // local
   uint32_t dim;
   hlo_dim_axes_t axes;
 } hlo_cumulative_t;

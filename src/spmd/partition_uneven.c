@@ -170,7 +170,9 @@ hlo_status_t hlo_mask_cumulative(hlo_op_plan_t* plan, hlo_value_t** operands) {
     return hlo_ok();
   }
   const hlo_op_t op = hlo_region_reducer(plan->node->regions[0]);
-  hlo_value_t* neutral = hlo_build_identity(p, op, hlo_type_with_dims(p->module, type, 0, NULL));
+  hlo_value_t* neutral =
+      c->is_general ? c->init
+                    : hlo_build_identity(p, op, hlo_type_with_dims(p->module, type, 0, NULL));
   operands[0] = mask_dim(plan, 0, c->dim, &c->axes, operands[0], neutral);
   return operands[0] ? hlo_ok() : hlo_partitioner_status(p);
 }

@@ -174,8 +174,13 @@ static bool plan_cumulative(hlo_op_plan_t* plan, uint32_t dim, const window_t* w
   const bool is_exact =
       op == HLO_OP_add || op == HLO_OP_multiply ||
       ((op == HLO_OP_maximum || op == HLO_OP_minimum) && is_double);  // identities are doubles
-  hlo_cumulative_t cumulative = {true, is_from_end, dim, {0}};
-  if (!is_exact || !hlo_is_identity(op, hlo_node_operand(node, 1))) return false;
+  hlo_cumulative_t cumulative = {.is_used = true, .is_from_end = is_from_end, .dim = dim};
+  cumulative.is_general = op == HLO_OP_COUNT;
+  if (cumulative.is_general) {
+    if (node->operand_count != 2 || node->regions[0]->arg_count != 2) return false;
+  } else if (!is_exact || !hlo_is_identity(op, hlo_node_operand(node, 1))) {
+    return false;
+  }
   if (!take_axes(plan, dim, &cumulative.axes)) return false;
   if (!divide_operand(plan, 0, dim, &cumulative.axes)) return false;
   divide_results(plan, dim, &cumulative.axes);
@@ -390,7 +395,10 @@ static hlo_status_t fit_sources(hlo_op_plan_t* plan, hlo_value_t** operands) {
 hlo_status_t hlo_fit_windows(hlo_op_plan_t* plan, hlo_value_t** operands) {
   const hlo_node_t* node = plan->node;
   const uint32_t inputs = node->op == HLO_OP_reduce_window ? node->operand_count / 2 : 1;
-  if (plan->cumulative.is_used) HLO_TRY(hlo_mask_cumulative(plan, operands));
+  if (plan->cumulative.is_used) {
+    plan->cumulative.init = operands[1];
+    HLO_TRY(hlo_mask_cumulative(plan, operands));
+  }
   for (uint32_t i = 0; i < inputs && plan->window_count; ++i) {
     hlo_value_t* fill = build_fill(plan, i, operands);
     for (uint32_t k = 0; k < plan->window_count; ++k) {
@@ -472,31 +480,87 @@ void hlo_fit_window_attrs(hlo_op_plan_t* plan, hlo_node_t* local) {
 
 // ---- results
 
-// Combines a cumulative result with the totals of the devices before this one.
-static hlo_value_t* add_totals(hlo_op_plan_t* plan, hlo_value_t* result) {
+// Returns what a device's own elements have in all, of every device, and the initial value where
+// they do not come before this device's.
+static hlo_value_t* get_totals(hlo_op_plan_t* plan, hlo_value_t* result, hlo_op_t op) {
   hlo_partitioner_t* p = plan->p;
   const hlo_cumulative_t* c = &plan->cumulative;
-  const hlo_op_t op = hlo_region_reducer(result->def->regions[0]);
-  const hlo_type_t* type = result->type;
-  const int64_t dim = c->dim, parts = hlo_grid_size(p->grid, c->axes.axes, c->axes.count);
+  const int64_t parts = hlo_grid_size(p->grid, c->axes.axes, c->axes.count);
   hlo_value_t* total =
-      hlo_slice_dim(p, result, c->dim, c->is_from_end ? 0 : type->dims[dim] - 1, 1);
+      hlo_slice_dim(p, result, c->dim, c->is_from_end ? 0 : result->type->dims[c->dim] - 1, 1);
   hlo_value_t* totals = hlo_build_all_gather(p, total, c->dim, c->axes.axes, c->axes.count);
   if (!totals) return NULL;
   // Positions are counted from the device's own total.
   const hlo_dim_exchange_t range = {.dim = c->dim, .axes = c->axes, .step = -1, .count = parts};
   hlo_value_t* mask = hlo_build_range_mask(p, &range, totals->type, c->is_from_end ? 1 : INT64_MIN,
                                            c->is_from_end ? INT64_MAX : 0);
-  hlo_value_t* nothing = hlo_build_identity(p, op, totals->type);
-  totals = mask && nothing ? hlo_build_select(p->at, mask, totals, nothing) : NULL;
-  const hlo_attr_t* literal = nothing ? hlo_node_attr(nothing->def, HLO_ATTR_value) : NULL;
-  if (!totals || !literal) return NULL;
-  const double init = hlo_dtype_load_double(type->dtype, literal->literal->data);
-  hlo_value_t* before = hlo_build_reduce(p->at, op, totals, init, 1, &dim);
+  hlo_value_t* nothing = c->is_general ? hlo_build_broadcast(p->at, totals->type, c->init, NULL)
+                                       : hlo_build_identity(p, op, totals->type);
+  return mask && nothing ? hlo_build_select(p->at, mask, totals, nothing) : NULL;
+}
+
+// Builds an op whose body is a copy of another one.
+static hlo_value_t* build_with_body(hlo_op_plan_t* plan, hlo_op_t op, const hlo_type_t* type,
+                                    hlo_value_t* const* operands, uint32_t dim_count,
+                                    const int64_t* dims, const hlo_region_t* body) {
+  hlo_partitioner_t* p = plan->p;
+  const hlo_named_attr_t attr = {HLO_ATTR_dimensions, hlo_attr_ints(p->module, dim_count, dims)};
+  hlo_node_t* node = hlo_node_create(p->module, &(hlo_node_spec_t){.op = op,
+                                                                   .loc = p->at->loc,
+                                                                   .operand_count = 2,
+                                                                   .operands = operands,
+                                                                   .attr_count = 1,
+                                                                   .attrs = &attr,
+                                                                   .region_count = 1,
+                                                                   .result_count = 1,
+                                                                   .result_types = &type});
+  if (hlo_node_is_poison(node)) return NULL;
+  hlo_node_insert_before(p->at, node);
+  hlo_status_t status = hlo_copy_body(p, node, body);
+  const bool is_copied = hlo_status_is_ok(status);
+  hlo_status_release(status);
+  return is_copied ? &node->results[0] : NULL;
+}
+
+// Combines the totals along the dimension.
+static hlo_value_t* reduce_totals(hlo_op_plan_t* plan, hlo_value_t* totals, hlo_op_t op,
+                                  const hlo_region_t* body) {
+  hlo_partitioner_t* p = plan->p;
+  const int64_t dim = plan->cumulative.dim;
+  if (!plan->cumulative.is_general) {
+    hlo_value_t* nothing = hlo_build_identity(p, op, totals->type);
+    const hlo_attr_t* literal = nothing ? hlo_node_attr(nothing->def, HLO_ATTR_value) : NULL;
+    if (!literal) return NULL;
+    const double init = hlo_dtype_load_double(totals->type->dtype, literal->literal->data);
+    return hlo_build_reduce(p->at, op, totals, init, 1, &dim);
+  }
+  int64_t dims[HLO_RANK_MAX];
+  uint32_t rank = 0;
+  for (uint32_t d = 0; d < totals->type->rank; ++d) {
+    if (d != dim) dims[rank++] = totals->type->dims[d];
+  }
+  const hlo_type_t* type = hlo_type_with_dims(p->module, totals->type, rank, dims);
+  hlo_value_t* operands[] = {totals, plan->cumulative.init};
+  return type ? build_with_body(plan, HLO_OP_reduce, type, operands, 1, &dim, body) : NULL;
+}
+
+// Combines a cumulative result with the totals of the devices before this one.
+static hlo_value_t* add_totals(hlo_op_plan_t* plan, hlo_value_t* result) {
+  hlo_partitioner_t* p = plan->p;
+  const hlo_cumulative_t* c = &plan->cumulative;
+  const hlo_region_t* body = result->def->regions[0];
+  const hlo_op_t op = hlo_region_reducer(body);
+  const hlo_type_t* type = result->type;
+  hlo_value_t* totals = get_totals(plan, result, op);
+  hlo_value_t* before = totals ? reduce_totals(plan, totals, op, body) : NULL;
   int64_t along[HLO_RANK_MAX];
   for (uint32_t d = 0; d + 1 < type->rank; ++d) along[d] = d < c->dim ? d : d + 1;
   before = before ? hlo_build_broadcast(p->at, type, before, along) : NULL;
-  return before ? hlo_build_binary(p->at, op, before, result) : NULL;
+  if (!before) return NULL;
+  if (!c->is_general) return hlo_build_binary(p->at, op, before, result);
+  hlo_value_t* operands[] = {c->is_from_end ? result : before, c->is_from_end ? before : result};
+  for (uint32_t d = 0; d < type->rank; ++d) along[d] = d;
+  return build_with_body(plan, HLO_OP_map, type, operands, type->rank, along, body);
 }
 
 hlo_value_t* hlo_finish_windows(hlo_op_plan_t* plan, hlo_value_t* result) {
