@@ -161,8 +161,8 @@ NOTES = {
                      "values stay divided; sums that a loop carries are summed after it"),
     "calls": ("call composite hlo_fusion", "are inlined before"),
     "random numbers": ("rng rng_bit_generator hlo_rng_get_and_update_state",
-                       "each device computes all bits of a state and keeps its part; those that JAX computes from "
-                       "counts are local"),
+                       "each device generates the bits of its part of a rng_bit_generator's major dimension, and keeps "
+                       "its part of the others; those that JAX computes from counts are local"),
     "shapes that are operands": ("get_dimension_size set_dimension_size dynamic_broadcast_in_dim dynamic_conv "
                                  "dynamic_gather dynamic_iota dynamic_pad dynamic_reshape real_dynamic_slice "
                                  "torch_index_select", "are made static before, or need whole operands"),

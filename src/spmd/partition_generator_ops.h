@@ -520,25 +520,47 @@ static inline void hlo_gen_linear_algebra(hlo_generator_t* g, uint32_t v) {
   hlo_gen_add(g, &shape);
 }
 
+// Random bits, from a counter that may overflow while they are generated, and the next state.
 static inline void hlo_gen_random_bits(hlo_generator_t* g, uint32_t v) {
   hlo_gen_shape_t shape = g->shapes[v];
+  hlo_gen_shape_t next = {.rank = 1, .dims = {4}, .dtype = HLO_GEN_S32, .bound = INFINITY};
   const uint32_t n = g->value_count;
+  const bool is_threefry = hlo_gen_below(g, 2), is_wide = hlo_gen_below(g, 3) == 0;
+  const uint32_t words = is_threefry || hlo_gen_below(g, 2) ? 2 : 3;
   HLO_SCOPED_STRBUF dims = {0};
   for (uint32_t d = 0; d < shape.rank; ++d) {
     hlo_strbuf_printf(&dims, "%lldx", (long long)shape.dims[d]);
   }
   shape.dtype = HLO_GEN_S32;
-  hlo_gen_put(
-      g,
-      "    %%state%u = stablehlo.constant dense<[7, 9]> : tensor<2xui64>\n    %%next%u, "
-      "%%bits%u = stablehlo.rng_bit_generator %%state%u, algorithm = %s : (tensor<2xui64>) -> "
-      "(tensor<2xui64>, tensor<%sui32>)\n",
-      n, n, n, n, hlo_gen_below(g, 2) ? "THREE_FRY" : "PHILOX", hlo_strbuf_text(&dims));
+  next.dims[0] = 2 * words;
+  const uint64_t counter = UINT64_MAX - hlo_gen_below(g, 64);
+  hlo_gen_put(g, "    %%state%u = stablehlo.constant dense<[7, %llu%s]> : tensor<%uxui64>\n", n,
+              hlo_gen_below(g, 2) ? 9ull : (unsigned long long)counter, words == 3 ? ", 5" : "",
+              words);
+  hlo_gen_put(g,
+              "    %%next%u, %%bits%u = stablehlo.rng_bit_generator %%state%u, algorithm = %s : "
+              "(tensor<%uxui64>) -> (tensor<%uxui64>, tensor<%sui%u>)\n",
+              n, n, n, is_threefry ? "THREE_FRY" : "PHILOX", words, words, hlo_strbuf_text(&dims),
+              is_wide ? 64 : 32);
+  hlo_gen_put(g, "    %%next32_%u = stablehlo.bitcast_convert %%next%u : (tensor<%uxui64>) -> ", n,
+              n, words);
+  hlo_gen_put(g, "tensor<%ux2xui32>\n", words);
+  hlo_gen_put(g, "    %%bits32_%u = stablehlo.convert %%bits%u : (tensor<%sui%u>) -> ", n, n,
+              hlo_strbuf_text(&dims), is_wide ? 64 : 32);
+  hlo_gen_put(g, "tensor<%sui32>\n", hlo_strbuf_text(&dims));
+  hlo_gen_put(g, "    %%next1_%u = stablehlo.reshape %%next32_%u : (tensor<%ux2xui32>) -> ", n, n,
+              words);
+  hlo_gen_put(g, "tensor<%uxui32>\n", 2 * words);
   hlo_gen_begin(g, 1);
-  hlo_gen_put(g, "stablehlo.bitcast_convert %%bits%u : (tensor<%sui32>) -> ", n,
+  hlo_gen_put(g, "stablehlo.bitcast_convert %%bits32_%u : (tensor<%sui32>) -> ", n,
               hlo_strbuf_text(&dims));
   hlo_gen_put_type(g, &shape);
   hlo_gen_add(g, &shape);
+  hlo_gen_put(g, "\n");
+  hlo_gen_begin(g, 1);
+  hlo_gen_put(g, "stablehlo.bitcast_convert %%next1_%u : (tensor<%uxui32>) -> ", n, 2 * words);
+  hlo_gen_put_type(g, &next);
+  hlo_gen_add(g, &next);
 }
 
 static inline void hlo_gen_dimension_size(hlo_generator_t* g, uint32_t v) {

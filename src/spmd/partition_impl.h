@@ -220,6 +220,12 @@ hlo_status_t hlo_partition_top_k(hlo_op_plan_t* plan, hlo_node_t* local) HLO_MUS
 /// Builds a transform one of whose dimensions is divided; *out_is_built is false if it is not one.
 hlo_status_t hlo_partition_fft(hlo_op_plan_t* plan, bool* out_is_built) HLO_MUST_USE;
 
+// ---- partition_random.c: random bits
+
+/// Builds an rng_bit_generator whose major dimension is divided; *out_is_built is false if it is
+/// not.
+hlo_status_t hlo_partition_random_bits(hlo_op_plan_t* plan, bool* out_is_built) HLO_MUST_USE;
+
 // ---- partition_move.c: axes that an op needs elsewhere
 
 /// Moves axes from dimensions that the op needs whole to others, where that takes less time than to

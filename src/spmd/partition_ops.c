@@ -93,7 +93,7 @@ static void find_divisible_factors(hlo_op_plan_t* plan) {
     const hlo_factor_kind_t kind = plan->rule->factors[f].kind;
     plan->is_divisible[f] =
         kind == HLO_FACTOR_PASS_THROUGH || (kind == HLO_FACTOR_REDUCTION && hlo_can_combine(plan));
-    // The bits are those of the whole result.
+    // The bits are those of the whole result, unless partition_random.c finds their counters.
     if (plan->node->op == HLO_OP_rng_bit_generator) plan->is_divisible[f] = false;
     // The systems of a triangular_solve with one matrix are independent.
     if (plan->node->op == HLO_OP_triangular_solve && !has_factor(plan, 0, f)) {
@@ -581,6 +581,11 @@ static hlo_status_t partition_iota(hlo_op_plan_t* plan) {
 hlo_status_t hlo_partition_op(hlo_partitioner_t* p, hlo_node_t* node) {
   hlo_op_plan_t plan = {.p = p, .node = node};
   if (node->op == HLO_OP_iota) return partition_iota(&plan);
+  if (node->op == HLO_OP_rng_bit_generator) {
+    bool is_built;
+    HLO_TRY(hlo_partition_random_bits(&plan, &is_built));
+    if (is_built) return hlo_ok();
+  }
   HLO_TRY(hlo_sharding_rule_make(node, &p->spmd->arena, &plan.rule));
   HLO_TRY(plan_op(&plan));
   if (plan.rule && node->op == HLO_OP_dynamic_slice) return hlo_partition_dynamic_slice(&plan);
