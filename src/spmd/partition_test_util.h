@@ -35,6 +35,10 @@ static inline hlo_tensor_t* hlo_test_argument(const hlo_type_t* type, hlo_test_r
     char* element = (char*)tensor->data + (size_t)i * width;
     if (hlo_dtype_is_integer(type->dtype)) {
       hlo_dtype_store_int64(type->dtype, element, value);
+    } else if (hlo_dtype_is_complex(type->dtype)) {
+      const hlo_dtype_t half = type->dtype == HLO_DTYPE_C64 ? HLO_DTYPE_F32 : HLO_DTYPE_F64;
+      hlo_dtype_store_double(half, element, (double)value);
+      hlo_dtype_store_double(half, element + width / 2, (double)hlo_test_below(r, 7) - 3);
     } else {
       hlo_dtype_store_double(type->dtype, element, (double)value);
     }
