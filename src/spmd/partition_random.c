@@ -16,7 +16,7 @@ typedef struct random_bits {
   uint32_t dim;              // the major one of more than one element
   int64_t part;              // of it
   int64_t rows_per_counter;  // 2 if neighbours along the dimension share a counter
-  int64_t counters;          // of so many rows
+  int64_t counters;          // of rows_per_counter rows
   int64_t all_counters;
   int64_t rows;  // that the device generates: counters are whole
   bool is_threefry;
@@ -54,7 +54,7 @@ static bool find_words(random_bits_t* r, const hlo_type_t* type) {
     r->counters = inner / each;
     return true;
   }
-  // So many rows have whole counters.
+  // The fewest rows with whole counters.
   r->rows_per_counter = inner % 2 == 0 ? 2 : each;
   r->counters = inner * r->rows_per_counter / each;
   return r->part % r->rows_per_counter == 0;
