@@ -21,7 +21,7 @@ hlo_prop_slot_t* hlo_prop_slot(const hlo_prop_t* prop, const hlo_value_t* value)
 }
 
 static bool is_divisible(const hlo_type_t* type) {
-  return hlo_type_is_tensor(type) && type->rank && hlo_type_element_count(type) > 0;
+  return hlo_type_is_tensor(type) && type->rank && hlo_type_element_count(type) >= 0;
 }
 
 static void init_slot(hlo_prop_slot_t* slot, const hlo_type_t* type) {

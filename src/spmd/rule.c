@@ -76,10 +76,18 @@ void hlo_rule_add_same(hlo_rule_builder_t* b, uint32_t count) {
   }
 }
 
+// Rules that neither divide by sizes nor ask for elements of other devices.
+static bool allows_empty(rule_fn_t function) {
+  return function == hlo_rule_elementwise || function == hlo_rule_transpose ||
+         function == hlo_rule_broadcast_in_dim || function == hlo_rule_pairs ||
+         function == hlo_rule_dot_general || function == hlo_rule_reduce;
+}
+
 // Numbers the dimensions; returns false for a node with tensors of unknown shape, or without
-// elements, or without any dimension, which have no rule.
-static bool begin_rule(hlo_rule_builder_t* b) {
+// elements if the rule does not allow that, or without any dimension, which have no rule.
+static bool begin_rule(hlo_rule_builder_t* b, rule_fn_t function) {
   const hlo_node_t* node = b->node;
+  const int64_t least = allows_empty(function) ? 0 : 1;
   b->operand_count = node->operand_count;
   b->tensor_count = node->operand_count + node->result_count;
   uint32_t* firsts = hlo_arena_array(b->arena, b->tensor_count + 1, sizeof *firsts);
@@ -89,7 +97,7 @@ static bool begin_rule(hlo_rule_builder_t* b) {
     const hlo_type_t* type = hlo_node_type(node, t);
     firsts[t] = count;
     const bool is_tensor = hlo_type_is_tensor(type);
-    if (is_tensor && hlo_type_element_count(type) <= 0) return false;
+    if (is_tensor && hlo_type_element_count(type) < least) return false;
     count += is_tensor ? type->rank : 0;
   }
   firsts[b->tensor_count] = count;
@@ -263,7 +271,7 @@ hlo_status_t hlo_sharding_rule_make(const hlo_node_t* node, hlo_arena_t* arena,
   const rule_fn_t function = node->op < HLO_OP_COUNT ? rule_functions[node->op] : NULL;
   if (!function) return hlo_ok();
   hlo_rule_builder_t b = {.node = node, .arena = arena, .reducer = HLO_OP_COUNT};
-  if (!begin_rule(&b)) return hlo_arena_status(arena);
+  if (!begin_rule(&b, function)) return hlo_arena_status(arena);
   if (stated) {
     b.reducer = HLO_OP_add;
     if (!read_rule(&b, stated) || b.is_refused) {

@@ -52,6 +52,20 @@ from jax.experimental import serialize_executable as s
 again = s.deserialize_and_load(*s.serialize(compiled), execution_devices=devices)
 np.testing.assert_array_equal(again(z, 1.0)[0], x @ x.T + 1)
 assert again.output_shardings[0].spec == P("x")
+whole = jax.ShapeDtypeStruct((8, 8), np.float32, sharding=on(P(None, "y")))
+pair = jax.shard_map(lambda a: (jax.lax.psum(a, "x"), a), mesh=mesh, in_specs=P("x", "y"), out_specs=(P(None, "y"), P("x")),
+                     check_vma=False)
+compiled = jax.jit(lambda a: pair(a) + (a.sum(0),)).lower(whole).compile()
+for program in compiled, s.deserialize_and_load(*s.serialize(compiled), execution_devices=devices):
+    assert program.input_shardings[0][0].spec == P(None, "y"), program.input_shardings
+    specs = [sharding.spec for sharding in program.output_shardings]
+    assert specs == [P(None, "y"), P("x"), P("y")], specs
+    assert [result.sharding.spec for result in program(jax.device_put(x, whole.sharding))] == specs
+    assert "sharding={devices=[1,2,4]<=[4,2]T(1,0) last_tile_dim_replicate}" in program.as_text(), program.as_text()
+empty = jax.device_put(np.zeros((8, 0), np.float32), on(P("x")))
+compiled = jax.jit(lambda a: (a + 1, a.sum(1))).lower(empty).compile()
+assert [sharding.spec for sharding in compiled.output_shardings] == [P("x"), P("x")], compiled.output_shardings
+np.testing.assert_array_equal(compiled(empty)[1], np.zeros(8))
 exported = jax.export.export(f)(z, 1.0)
 np.testing.assert_array_equal(exported.call(z, 1.0)[0], x @ x.T + 1)
 print("done")
