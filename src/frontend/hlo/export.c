@@ -665,14 +665,17 @@ static hlo_status_t fill_region(scope_t* s, const hlo_region_t* region, hlo_expo
   return fill_scope(s, region, &ids, out_root);
 }
 
-// Keeps what a region or a wrapper became, under the next unused name.
-static hlo_status_t keep_region(scope_t* s, int64_t root, int64_t* out_id) {
+// Keeps what a region or a wrapper became, under its name (NULL: the next unused one).
+static hlo_status_t keep_region(scope_t* s, const char* wanted, int64_t root, int64_t* out_id) {
   exporter_t* ex = s->exporter;
   const char* name;
-  char wanted[32];
-  do {
-    snprintf(wanted, sizeof wanted, "region_%u", ex->region_count++);
-  } while (hlo_map_get(&ex->names, wanted, strlen(wanted)));
+  char number[32];
+  if (!wanted) {
+    do {
+      snprintf(number, sizeof number, "region_%u", ex->region_count++);
+    } while (hlo_map_get(&ex->names, number, strlen(number)));
+    wanted = number;
+  }
   HLO_TRY(unique_name(ex, wanted, &name));
   return keep_computation(s, name, root, out_id);
 }
@@ -684,7 +687,18 @@ hlo_status_t hlo_export_region(exporter_t* ex, const hlo_region_t* region, hlo_e
   int64_t root = 0;
   HLO_TRY(begin_scope(ex, &s));
   hlo_status_t status = fill_region(&s, region, args, captured_count, captured, passes_on, &root);
-  if (hlo_status_is_ok(status)) status = keep_region(&s, root, out_id);
+  if (hlo_status_is_ok(status)) status = keep_region(&s, NULL, root, out_id);
+  end_scope(&s);
+  return status;
+}
+
+hlo_status_t hlo_export_named_region(exporter_t* ex, const hlo_region_t* region, const char* name,
+                                     int64_t* out_id) {
+  scope_t s = {.sinks = true};
+  int64_t root = 0;
+  HLO_TRY(begin_scope(ex, &s));
+  hlo_status_t status = fill_region(&s, region, HLO_EXPORT_SEPARATE, 0, NULL, false, &root);
+  if (hlo_status_is_ok(status)) status = keep_region(&s, name, root, out_id);
   end_scope(&s);
   return status;
 }
@@ -696,7 +710,7 @@ static hlo_status_t wrapper_body(scope_t* s, int64_t callee, const hlo_desc_shap
   HLO_TRY(add_parameter(s, 0, parameter, NULL, &argument));
   HLO_TRY(hlo_export_calls(s->exporter, 1, &callee, &fields));
   HLO_TRY(hlo_export_add(s, "call", result, 1, &argument, &fields, &root));
-  return keep_region(s, root, out_id);
+  return keep_region(s, NULL, root, out_id);
 }
 
 hlo_status_t hlo_export_wrapper(exporter_t* ex, int64_t callee, const hlo_desc_shape_t* parameter,

@@ -114,6 +114,10 @@ hlo_status_t hlo_export_region(hlo_exporter_t* ex, const hlo_region_t* region,
                                hlo_export_args_t args, uint32_t captured_count,
                                const hlo_value_t* const* captured, bool passes_on,
                                int64_t* out_id) HLO_MUST_USE;
+/// Exports a region without captured values as a computation of this name, with one parameter per
+/// argument.
+hlo_status_t hlo_export_named_region(hlo_exporter_t* ex, const hlo_region_t* region,
+                                     const char* name, int64_t* out_id) HLO_MUST_USE;
 /// Makes a computation of one parameter that only calls another one.
 hlo_status_t hlo_export_wrapper(hlo_exporter_t* ex, int64_t callee,
                                 const hlo_desc_shape_t* parameter, const hlo_desc_shape_t* result,

@@ -861,7 +861,8 @@ static hlo_status_t export_named_computation(scope_t* s, const hlo_node_t* node)
     HLO_TRY(hlo_export_shape(ex, hlo_node_operand_type(node, i), &in_shapes[i]));
   }
   HLO_TRY(add_sharding_calls(s, node, HLO_ATTR_in_shardings, in_shapes, &values));
-  HLO_TRY(hlo_export_region(ex, node->regions[0], HLO_EXPORT_SEPARATE, 0, NULL, false, &call));
+  const char* name = hlo_node_attr_text(node, HLO_ATTR_name);
+  HLO_TRY(hlo_export_named_region(ex, node->regions[0], name, &call));
   ex->current = node;
   HLO_TRY(hlo_export_calls(ex, 1, &call, &fields));
   hlo_desc_shape_t tuple = hlo_export_tuple_shape(out_count, out_shapes);
