@@ -70,6 +70,10 @@ static bool read_table(evaluation_t* e, const hlo_node_t* slice, int64_t* out) {
 static bool compare(evaluation_t* e, const hlo_value_t* value, bool* out) {
   const hlo_node_t* node = value->def;
   int64_t a, b;
+  while (node && (node->op == HLO_OP_broadcast_in_dim || node->op == HLO_OP_reshape)) {
+    if (hlo_type_element_count(hlo_node_operand_type(node, 0)) != 1) return false;
+    node = hlo_node_operand(node, 0)->def;
+  }
   if (!node || node->op != HLO_OP_compare || !evaluate(e, hlo_node_operand(node, 0), &a) ||
       !evaluate(e, hlo_node_operand(node, 1), &b)) {
     return false;
@@ -97,9 +101,22 @@ static bool evaluate_node(evaluation_t* e, const hlo_node_t* node, int64_t* out)
       *out = hlo_dtype_load_int64(literal->dtype, literal->data);
       return true;
     }
+    case HLO_OP_hlo_bitcast:
+      if (hlo_node_operand_type(node, 0)->dtype != node->results[0].type->dtype) return false;
+      return evaluate(e, hlo_node_operand(node, 0), out);
+    case HLO_OP_hlo_copy:
     case HLO_OP_reshape:
     case HLO_OP_convert:
     case HLO_OP_broadcast_in_dim: return evaluate(e, hlo_node_operand(node, 0), out);
+    case HLO_OP_clamp:
+      if (!evaluate(e, hlo_node_operand(node, 0), &a) ||
+          !evaluate(e, hlo_node_operand(node, 2), &b) ||
+          !evaluate(e, hlo_node_operand(node, 1), out)) {
+        return false;
+      }
+      *out = *out < a ? a : *out;
+      *out = *out > b ? b : *out;
+      return true;
     case HLO_OP_dynamic_slice: return read_table(e, node, out);
     case HLO_OP_select: {
       bool holds;
@@ -135,4 +152,9 @@ static bool evaluate(evaluation_t* e, const hlo_value_t* value, int64_t* out) {
 bool hlo_integer_evaluate(const hlo_integer_env_t* env, const hlo_value_t* value, int64_t* out) {
   evaluation_t evaluation = {.env = env};
   return evaluate(&evaluation, value, out);
+}
+
+bool hlo_integer_compare(const hlo_integer_env_t* env, const hlo_value_t* value, bool* out) {
+  evaluation_t evaluation = {.env = env};
+  return compare(&evaluation, value, out);
 }

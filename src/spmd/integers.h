@@ -14,3 +14,6 @@ typedef struct hlo_integer_env {
 
 /// Computes an integer, a tensor of one element. False if it depends on more than is known.
 bool hlo_integer_evaluate(const hlo_integer_env_t* env, const hlo_value_t* value, int64_t* out);
+/// Computes a comparison of such integers, or a tensor whose elements all are one. False if it
+/// depends on more than is known.
+bool hlo_integer_compare(const hlo_integer_env_t* env, const hlo_value_t* value, bool* out);

@@ -90,14 +90,14 @@ const hlo_groups_t* hlo_processes_groups(hlo_processes_t* p, const hlo_node_t* n
 // ---- slices
 
 bool hlo_processes_own_slice(const hlo_processes_t* p, const hlo_node_t* slice,
-                             const hlo_groups_t* groups, uint32_t dim) {
+                             const hlo_groups_t* groups, uint32_t dim, int64_t* out_rest) {
   const hlo_type_t *whole = hlo_node_operand_type(slice, 0), *part = slice->results[0].type;
-  int64_t size;
   if (!hlo_type_is_static(whole) || !groups->size) return false;
   for (uint32_t d = 0; d < whole->rank; ++d) {
-    size = d == dim ? part->dims[d] * groups->size : part->dims[d];
-    if (whole->dims[d] != size) return false;
+    if (d != dim && whole->dims[d] != part->dims[d]) return false;
   }
+  *out_rest = whole->dims[dim] - part->dims[dim] * groups->size;
+  if (*out_rest < 0) return false;
   for (uint32_t i = 0; i < p->count; ++i) {
     const hlo_integer_env_t env = {
         .has_process = true, .replica = i / p->partitions, .partition = i % p->partitions};

@@ -37,9 +37,10 @@ hlo_status_t hlo_processes_init(const hlo_module_t* module, hlo_arena_t* arena,
 const hlo_groups_t* hlo_processes_groups(hlo_processes_t* processes, const hlo_node_t* node);
 
 /// Returns true if a dynamic_slice takes the part of dimension `dim` that has the number of the
-/// process in its group, and all of the other dimensions.
+/// process in its group, and all of the other dimensions. *out_rest is how many elements of the
+/// dimension are after the last part.
 bool hlo_processes_own_slice(const hlo_processes_t* processes, const hlo_node_t* slice,
-                             const hlo_groups_t* groups, uint32_t dim);
+                             const hlo_groups_t* groups, uint32_t dim, int64_t* out_rest);
 
 /// Finds which processes have equal values of each value in the module, for hlo_processes_agree().
 /// Values inside of loops and branches count as different.

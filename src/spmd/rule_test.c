@@ -387,7 +387,8 @@ static const rule_case_t cases[] = {
     {HLO_OP_negate, "a:f32", "%r = stablehlo.negate %a : tensor<f32>", "none"},
     {HLO_OP_negate, "a:0x4xf32", "%r = stablehlo.negate %a : tensor<0x4xf32>",
      "([i, j])->([i, j]) {i=0, j=4}"},
-    {HLO_OP_reverse, "a:0x4xf32", "%r = stablehlo.reverse %a, dims = [1] : tensor<0x4xf32>", "none"},
+    {HLO_OP_reverse, "a:0x4xf32", "%r = stablehlo.reverse %a, dims = [1] : tensor<0x4xf32>",
+     "none"},
     {HLO_OP_negate, "a:?x4xf32", "%r = stablehlo.negate %a : tensor<?x4xf32>", "none"},
 };
 enum { CASE_COUNT = sizeof cases / sizeof cases[0] };

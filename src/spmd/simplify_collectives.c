@@ -242,8 +242,9 @@ static void slice_gathered(simplifier_t* s, hlo_node_t* node) {
   hlo_value_t* own = hlo_node_operand(gather, operand->number);
   const hlo_groups_t* groups = hlo_processes_groups(&s->processes, gather);
   if (!groups || own->type != node->results[0].type) return;
-  const int64_t dim = hlo_node_attr_int(gather, HLO_ATTR_all_gather_dim, 0);
-  if (!hlo_processes_own_slice(&s->processes, node, groups, (uint32_t)dim)) return;
+  const uint32_t dim = (uint32_t)hlo_node_attr_int(gather, HLO_ATTR_all_gather_dim, 0);
+  int64_t rest;
+  if (!hlo_processes_own_slice(&s->processes, node, groups, dim, &rest) || rest) return;
   replace_result(s, node, 0, own);
   hlo_node_erase(node);
   s->ctx->step_count += hlo_collective_erase_unused(gather);
