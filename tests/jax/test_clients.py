@@ -114,7 +114,8 @@ def test_many_python_threads():
             slot = int(random.integers(16))
             try:
                 np.testing.assert_array_equal(add(shared[slot], 2.0), slot + 2.0)
-            except RuntimeError as error:
+            # JAX's own check raises the first; the launch does the second if the deletion comes later.
+            except (RuntimeError, ValueError) as error:
                 assert "deleted" in str(error)
             value = jnp.full(300, float(number))
             read = loop(value)
