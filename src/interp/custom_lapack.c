@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/integer.h"
 #include "base/mem.h"
 #include "interp/custom_call.h"
 #include "interp/ref_lapack.h"
@@ -23,10 +24,6 @@ typedef struct call {
   hlo_c128_t *in[VALUES_MAX], *out[VALUES_MAX];       // out: zero at first
   hlo_c128_t* spare;  // 5 (n + 1) squared elements for square matrices, else those of gesdd
 } call_t;
-
-static int64_t smaller(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
 
 static bool is_lower(const call_t* c) {
   return hlo_custom_call_char(c->node, "uplo", 'L') == 'L';
@@ -96,8 +93,8 @@ static void geqp3(call_t* c) {
 
 // (reflectors, tau) -> q
 static void orgqr(call_t* c) {
-  for (int64_t i = 0; i < smaller(c->m, c->n); i++) c->out[0][i * c->n + i] = 1;
-  hlo_ref_ormqr(true, false, smaller(c->k, c->m), c->n, c->in[0], c->in[1], c->m, c->n, c->out[0]);
+  for (int64_t i = 0; i < hlo_min(c->m, c->n); i++) c->out[0][i * c->n + i] = 1;
+  hlo_ref_ormqr(true, false, hlo_min(c->k, c->m), c->n, c->in[0], c->in[1], c->m, c->n, c->out[0]);
 }
 
 // (reflectors, tau, c) -> Q c, Q' c, c Q or c Q'
@@ -162,7 +159,7 @@ static void syevd(call_t* c) {
 // (rows, conjugated), info
 static void gesdd(call_t* c) {
   const bool has_vectors = hlo_custom_call_char(c->node, "mode", 'A') != 'N';
-  const int64_t least = smaller(c->m, c->n);
+  const int64_t least = hlo_min(c->m, c->n);
   const int64_t columns = has_vectors && c->m ? c->out_each[2] / c->m : 0;
   const int64_t rows = has_vectors && c->n ? c->out_each[3] / c->n : 0;
   if (!is_finite(c)) {
@@ -270,7 +267,7 @@ static const function_t functions[HLO_CUSTOM_FUNCTION_COUNT] = {
 
 // Returns the elements per matrix that a letter allows, or -1; `found` is the actual number.
 static int64_t size_of(const call_t* c, char letter, int64_t found) {
-  const int64_t least = smaller(c->m, c->n);
+  const int64_t least = hlo_min(c->m, c->n);
   switch (letter) {
     case 'A': return c->m * c->n;
     case 'S': return c->m == c->n ? c->n * c->n : -1;
@@ -330,7 +327,7 @@ static bool call_init(call_t* c, const char* letters, hlo_tensor_t* const* opera
 
 static hlo_status_t run_matrices(call_t* c, const function_t* function,
                                  hlo_tensor_t* const* operands, hlo_tensor_t* const* results) {
-  const int64_t least = smaller(c->m, c->n);
+  const int64_t least = hlo_min(c->m, c->n);
   int64_t total = 5 * (least + 1) * (least + 1);
   for (uint32_t i = 0; i < VALUES_MAX; i++) total += 2 * (c->in_each[i] + c->out_each[i]);
   hlo_tensor_t* memory = NULL;

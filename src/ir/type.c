@@ -184,6 +184,13 @@ const hlo_type_t* hlo_type_with_dims(hlo_module_t* module, const hlo_type_t* typ
   return hlo_type_intern(module, &fields);
 }
 
+const hlo_type_t* hlo_type_with_dim(hlo_module_t* module, const hlo_type_t* type, uint32_t dim,
+                                    int64_t size) {
+  int64_t dims[HLO_RANK_MAX];
+  for (uint32_t d = 0; d < type->rank; ++d) dims[d] = d == dim ? size : type->dims[d];
+  return hlo_type_with_dims(module, type, type->rank, dims);
+}
+
 bool hlo_type_is_static(const hlo_type_t* type) {
   if (type->kind != HLO_TYPE_TENSOR && type->kind != HLO_TYPE_BUFFER) return false;
   for (uint32_t i = 0; i < type->rank; ++i) {

@@ -76,6 +76,10 @@ const hlo_type_t* hlo_type_with_dtype(hlo_module_t* module, const hlo_type_t* ty
 const hlo_type_t* hlo_type_with_dims(hlo_module_t* module, const hlo_type_t* type, uint32_t rank,
                                      const int64_t* dims);
 
+/// Returns the same with another size of one dimension.
+const hlo_type_t* hlo_type_with_dim(hlo_module_t* module, const hlo_type_t* type, uint32_t dim,
+                                    int64_t size);
+
 /// Returns true if a list of dimensions contains `item`; *out_at (may be NULL) is its position.
 static inline bool hlo_dims_contain(const int64_t* list, uint32_t count, int64_t item,
                                     uint32_t* out_at) {

@@ -150,9 +150,7 @@ hlo_value_t* hlo_build_pair(hlo_node_t* insertion_point, hlo_value_t* x, hlo_val
                             uint32_t dim) {
   if (!x) return NULL;
   hlo_module_t* module = insertion_point->parent->module;
-  int64_t dims[HLO_RANK_MAX];
-  for (uint32_t d = 0; d < x->type->rank; ++d) dims[d] = x->type->dims[d] * (d == dim ? 2 : 1);
-  const hlo_type_t* type = hlo_type_with_dims(module, x->type, x->type->rank, dims);
+  const hlo_type_t* type = hlo_type_with_dim(module, x->type, dim, 2 * x->type->dims[dim]);
   const hlo_named_attr_t along = {HLO_ATTR_dimension, hlo_attr_int(module, HLO_DTYPE_S64, dim)};
   return hlo_build_node(insertion_point, HLO_OP_concatenate, type, 2, (hlo_value_t*[]){x, y}, 1,
                         &along);

@@ -66,11 +66,9 @@ static bool is_short(const hlo_node_t* node, hlo_op_t op) {
 // Returns element `at` of each row, in the shape of the result.
 static hlo_value_t* row_element(hlo_node_t* node, int64_t at) {
   const hlo_type_t* from = hlo_node_operand_type(node, 0);
-  int64_t dims[HLO_RANK_MAX], first[HLO_RANK_MAX] = {0};
-  memcpy(dims, from->dims, from->rank * sizeof *dims);
-  dims[from->rank - 1] = 1;
+  int64_t first[HLO_RANK_MAX] = {0};
   first[from->rank - 1] = at;
-  const hlo_type_t* type = hlo_type_with_dims(node->parent->module, from, from->rank, dims);
+  const hlo_type_t* type = hlo_type_with_dim(node->parent->module, from, from->rank - 1, 1);
   hlo_value_t* slice = hlo_build_slice(node, type, hlo_node_operand(node, 0), first, NULL);
   return hlo_build_reshape(node, node->results[0].type, slice);
 }

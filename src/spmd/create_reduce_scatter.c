@@ -67,11 +67,10 @@ static bool find_own_slice(creator_t* c, own_slice_t* own) {
 
 static hlo_value_t* drop_rest(const own_slice_t* own, hlo_value_t* value) {
   const hlo_type_t* type = value->type;
-  int64_t sizes[HLO_RANK_MAX], starts[HLO_RANK_MAX] = {0};
+  const int64_t starts[HLO_RANK_MAX] = {0};
   if (!own->rest) return value;
-  for (uint32_t d = 0; d < type->rank; ++d) sizes[d] = type->dims[d];
-  sizes[own->dim] -= own->rest;
-  const hlo_type_t* part = hlo_type_with_dims(own->slice->parent->module, type, type->rank, sizes);
+  const hlo_type_t* part = hlo_type_with_dim(own->slice->parent->module, type, own->dim,
+                                             type->dims[own->dim] - own->rest);
   return part ? hlo_build_slice(own->slice, part, value, starts, NULL) : NULL;
 }
 
@@ -80,10 +79,7 @@ static bool replace(const own_slice_t* own) {
   hlo_module_t* module = own->slice->parent->module;
   const hlo_type_t* type = own->reduce->results[0].type;
   hlo_value_t* operand = drop_rest(own, hlo_node_operand(own->reduce, 0));
-  int64_t sizes[HLO_RANK_MAX];
-  for (uint32_t d = 0; d < type->rank; ++d) sizes[d] = type->dims[d];
-  sizes[own->dim] = own->size;
-  const hlo_type_t* part = hlo_type_with_dims(module, type, type->rank, sizes);
+  const hlo_type_t* part = hlo_type_with_dim(module, type, own->dim, own->size);
   const hlo_attr_t* dim = hlo_attr_int(module, HLO_DTYPE_S64, own->dim);
   if (!operand || !part || !dim) return false;
   hlo_node_t* scatter =

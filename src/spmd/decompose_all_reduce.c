@@ -39,10 +39,7 @@ static hlo_status_t decompose(void* context, hlo_node_t* node) {
       !find_dim(type, groups->size, &dim)) {
     return hlo_ok();
   }
-  int64_t dims[HLO_RANK_MAX];
-  for (uint32_t i = 0; i < type->rank; ++i) dims[i] = type->dims[i];
-  dims[dim] /= groups->size;
-  const hlo_type_t* part = hlo_type_with_dims(module, type, type->rank, dims);
+  const hlo_type_t* part = hlo_type_with_dim(module, type, dim, type->dims[dim] / groups->size);
   const hlo_attr_t* along = hlo_attr_int(module, HLO_DTYPE_S64, dim);
   if (!part || !along) return hlo_module_status(module);
   hlo_value_t* operand = hlo_node_operand(node, 0);

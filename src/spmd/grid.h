@@ -7,6 +7,7 @@
 // matter only where shardings are read and reported.
 #pragma once
 
+#include "base/integer.h"
 #include "ir/sharding.h"
 
 enum { HLO_GRID_AXES_MAX = 32 };
@@ -117,9 +118,6 @@ static inline uint32_t hlo_spec_axis_count(const hlo_spec_t* spec) {
 /// Returns the set of axes that divide a dimension.
 static inline hlo_axis_set_t hlo_spec_axes(const hlo_spec_t* spec) {
   return hlo_axis_set(spec->axes, hlo_spec_axis_count(spec));
-}
-static inline int64_t hlo_divide_up(int64_t a, int64_t b) {
-  return a / b + (a % b > 0);
 }
 /// Returns true if each part of a dimension of `size` elements that is divided in `parts` consists
 /// of `more` of the parts that it has when it is divided in parts * more.

@@ -29,9 +29,8 @@ hlo_status_t hlo_find_single_device(hlo_partitioner_t* p, const hlo_node_t* node
                                 (long long)*out_device, p->grid->device_count);
 }
 
-// Creates an empty region's end with the given operands.
-static hlo_node_t* end_region(hlo_partitioner_t* p, hlo_region_t* region, uint32_t count,
-                              hlo_value_t* const* operands) {
+hlo_node_t* hlo_end_region(hlo_partitioner_t* p, hlo_region_t* region, uint32_t count,
+                           hlo_value_t* const* operands) {
   hlo_node_t* end = hlo_node_create(
       p->module,
       &(hlo_node_spec_t){
@@ -44,7 +43,7 @@ static hlo_node_t* end_region(hlo_partitioner_t* p, hlo_region_t* region, uint32
 // Fills in the branch of the other devices: zeros.
 static hlo_status_t fill_other_branch(hlo_partitioner_t* p, hlo_node_t* branches) {
   hlo_region_t* region = branches->regions[1];
-  hlo_node_t* end = end_region(p, region, 0, NULL);
+  hlo_node_t* end = hlo_end_region(p, region, 0, NULL);
   hlo_value_t** zeros = hlo_arena_array(&p->spmd->arena, branches->result_count, sizeof *zeros);
   if (!end || !zeros) return hlo_partitioner_status(p);
   for (uint32_t i = 0; i < branches->result_count; ++i) {
@@ -54,7 +53,7 @@ static hlo_status_t fill_other_branch(hlo_partitioner_t* p, hlo_node_t* branches
                    : hlo_build_node(end, HLO_OP_create_token, type, 0, NULL, 0, NULL);
     if (!zeros[i]) return hlo_partitioner_status(p);
   }
-  if (!end_region(p, region, branches->result_count, zeros)) return hlo_partitioner_status(p);
+  if (!hlo_end_region(p, region, branches->result_count, zeros)) return hlo_partitioner_status(p);
   hlo_node_erase(end);
   return hlo_ok();
 }
@@ -108,7 +107,7 @@ hlo_status_t hlo_partition_on_device(hlo_partitioner_t* p, hlo_node_t* node, int
   hlo_node_insert_before(p->at, branches);
   hlo_region_append(branches->regions[0], call);
   for (uint32_t i = 0; i < results; ++i) ends[i] = &call->results[i];
-  if (!end_region(p, branches->regions[0], results, ends)) return hlo_partitioner_status(p);
+  if (!hlo_end_region(p, branches->regions[0], results, ends)) return hlo_partitioner_status(p);
   HLO_TRY(fill_other_branch(p, branches));
   for (uint32_t i = 0; i < results; ++i) {
     const hlo_type_t* type = node->results[i].type;

@@ -14,22 +14,11 @@ typedef struct edge {
   int64_t low, high;
 } edge_t;
 
-static hlo_node_t* append_end(hlo_partitioner_t* p, hlo_region_t* region, uint32_t count,
-                              hlo_value_t* const* operands) {
-  hlo_node_t* end = hlo_node_create(
-      p->module,
-      &(hlo_node_spec_t){
-          .op = HLO_OP_return, .loc = p->at->loc, .operand_count = count, .operands = operands});
-  if (hlo_node_is_poison(end)) return NULL;
-  hlo_region_append(region, end);
-  return end;
-}
-
 // Returns elements of a dimension, sliced in a region that has no end yet.
 static hlo_value_t* slice_in(hlo_partitioner_t* p, hlo_region_t* region, hlo_value_t* value,
                              uint32_t dim, int64_t first, int64_t count) {
   hlo_node_t* at = p->at;
-  p->at = append_end(p, region, 0, NULL);
+  p->at = hlo_end_region(p, region, 0, NULL);
   hlo_value_t* result = p->at ? hlo_slice_dim(p, value, dim, first, count) : NULL;
   if (p->at) hlo_node_erase(p->at);
   p->at = at;
@@ -57,7 +46,7 @@ static bool fill_branch(hlo_op_plan_t* plan, const hlo_spmd_window_t* w, const h
   copy->results[0].type = value->type;
   hlo_value_t* part = slice_in(p, region, &copy->results[0], w->out_dim,
                                w->out_starts[0] - edge->low, w->out_count);
-  return part && append_end(p, region, 1, &part);
+  return part && hlo_end_region(p, region, 1, &part);
 }
 
 // Returns the number of the branch of this device: 0 between the ends.
@@ -85,11 +74,7 @@ hlo_value_t* hlo_build_edges(hlo_op_plan_t* plan, const hlo_spmd_window_t* w, hl
   if (w->low) edges[count++].low = w->low;
   if (w->high) edges[count++].high = w->high;
   hlo_value_t* index = build_branch_index(p, w, edges, count);
-  int64_t dims[HLO_RANK_MAX];
-  for (uint32_t d = 0; d < result->type->rank; ++d) {
-    dims[d] = d == w->out_dim ? w->out_count : result->type->dims[d];
-  }
-  const hlo_type_t* type = hlo_type_with_dims(p->module, result->type, result->type->rank, dims);
+  const hlo_type_t* type = hlo_type_with_dim(p->module, result->type, w->out_dim, w->out_count);
   if (!index || !type) return NULL;
   hlo_node_t* node = hlo_node_create(p->module, &(hlo_node_spec_t){.op = HLO_OP_case,
                                                                    .loc = local->loc,

@@ -29,14 +29,6 @@ typedef struct exchange {
   int64_t base_step;    // and how it moves with i: part_size, or 0 if the buffer is the whole
 } exchange_t;
 
-static int64_t least(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
-static int64_t most(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-
 static int64_t start_of(const hlo_dim_exchange_t* x, int64_t part) {
   return x->starts ? x->starts[part] : x->start + part * x->step;
 }
@@ -45,8 +37,8 @@ static int64_t start_of(const hlo_dim_exchange_t* x, int64_t part) {
 static piece_t needed(const exchange_t* e, int64_t i, int64_t j) {
   const hlo_dim_exchange_t* x = e->x;
   const int64_t start = start_of(x, i), origin = j * e->part_size;
-  const int64_t low = most(most(start, x->valid_low), origin);
-  const int64_t high = least(least(start + x->count, x->valid_high), origin + e->part_size);
+  const int64_t low = hlo_max(hlo_max(start, x->valid_low), origin);
+  const int64_t high = hlo_min(hlo_min(start + x->count, x->valid_high), origin + e->part_size);
   return low < high ? (piece_t){low - origin, high - origin} : (piece_t){0, 0};
 }
 
@@ -60,10 +52,11 @@ static int64_t find_pieces(exchange_t* e) {
       const piece_t own = needed(e, i, j);
       piece_t* all = &e->pieces[j - i + parts - 1];
       if (own.low == own.high) continue;
-      *all = all->low == all->high ? own
-                                   : (piece_t){least(all->low, own.low), most(all->high, own.high)};
-      e->first = least(e->first, j - i);
-      e->last = most(e->last, j - i);
+      *all = all->low == all->high
+                 ? own
+                 : (piece_t){hlo_min(all->low, own.low), hlo_max(all->high, own.high)};
+      e->first = hlo_min(e->first, j - i);
+      e->last = hlo_max(e->last, j - i);
     }
   }
   int64_t sent = 0;
@@ -79,12 +72,10 @@ static int64_t find_pieces(exchange_t* e) {
 
 hlo_value_t* hlo_slice_dim(hlo_partitioner_t* p, hlo_value_t* value, uint32_t dim, int64_t first,
                            int64_t count) {
-  int64_t firsts[HLO_RANK_MAX] = {0}, dims[HLO_RANK_MAX];
+  int64_t firsts[HLO_RANK_MAX] = {0};
   if (!value || count == value->type->dims[dim]) return value;
-  memcpy(dims, value->type->dims, value->type->rank * sizeof *dims);
   firsts[dim] = first;
-  dims[dim] = count;
-  const hlo_type_t* type = hlo_type_with_dims(p->module, value->type, value->type->rank, dims);
+  const hlo_type_t* type = hlo_type_with_dim(p->module, value->type, dim, count);
   return type ? hlo_build_slice(p->at, type, value, firsts, NULL) : NULL;
 }
 
@@ -119,8 +110,7 @@ static hlo_value_t* exchange_pieces(exchange_t* e, int64_t* sources) {
   const int64_t count = e->last - e->first + 1;
   hlo_value_t** pieces = hlo_arena_array(&e->p->spmd->arena, (size_t)count, sizeof *pieces);
   if (!pieces) return NULL;
-  int64_t dims[HLO_RANK_MAX], length = 0;
-  memcpy(dims, e->value->type->dims, e->value->type->rank * sizeof *dims);
+  int64_t length = 0;
   for (int64_t k = e->first; k <= e->last; ++k) {
     const piece_t piece = e->pieces[k + e->parts - 1];
     for (int64_t i = 0; i < e->parts; ++i) {
@@ -137,9 +127,7 @@ static hlo_value_t* exchange_pieces(exchange_t* e, int64_t* sources) {
   e->base_offset = e->first * e->part_size + e->pieces[e->first + e->parts - 1].low;
   e->base_step = e->part_size;
   if (count == 1) return pieces[0];
-  dims[e->x->dim] = length;
-  const hlo_type_t* type =
-      hlo_type_with_dims(e->p->module, e->value->type, e->value->type->rank, dims);
+  const hlo_type_t* type = hlo_type_with_dim(e->p->module, e->value->type, e->x->dim, length);
   const hlo_named_attr_t attr = {HLO_ATTR_dimension,
                                  hlo_attr_int(e->p->module, HLO_DTYPE_S64, e->x->dim)};
   return hlo_build_node(e->p->at, HLO_OP_concatenate, type, (uint32_t)count, pieces, 1, &attr);
@@ -217,8 +205,8 @@ static hlo_value_t* take_range(exchange_t* e, hlo_value_t* buffer, hlo_value_t* 
   int64_t first = INT64_MAX, last = INT64_MIN;
   for (int64_t i = 0; i < e->parts; ++i) {
     starts[i] = start_of(x, i) - e->base_offset - i * e->base_step;
-    first = least(first, starts[i]);
-    last = most(last, starts[i]);
+    first = hlo_min(first, starts[i]);
+    last = hlo_max(last, starts[i]);
   }
   int64_t low[HLO_RANK_MAX] = {0}, high[HLO_RANK_MAX] = {0};
   if (first == last) {
@@ -226,8 +214,8 @@ static hlo_value_t* take_range(exchange_t* e, hlo_value_t* buffer, hlo_value_t* 
     high[x->dim] = first + x->count - length;
     return hlo_build_pad(p->at, buffer, filler, low, high, NULL);
   }
-  low[x->dim] = most(0, -first);
-  high[x->dim] = most(0, last + x->count - length);
+  low[x->dim] = hlo_max(0, -first);
+  high[x->dim] = hlo_max(0, last + x->count - length);
   buffer = hlo_build_pad(p->at, buffer, filler, low, high, NULL);
   for (int64_t i = 0; i < e->parts; ++i) starts[i] += low[x->dim];
   hlo_value_t* operands[HLO_RANK_MAX + 1] = {buffer};
@@ -296,10 +284,10 @@ typedef struct exchange_choice {
 static int64_t most_needed(const exchange_t* e) {
   int64_t all = 0;
   for (int64_t i = 0; i < e->parts; ++i) {
-    const int64_t start = start_of(e->x, i), low = most(most(start, e->x->valid_low), 0);
-    const int64_t high = least(least(start + e->x->count, e->x->valid_high), e->x->size);
+    const int64_t start = start_of(e->x, i), low = hlo_max(hlo_max(start, e->x->valid_low), 0);
+    const int64_t high = hlo_min(hlo_min(start + e->x->count, e->x->valid_high), e->x->size);
     const piece_t own = needed(e, i, i);
-    all = most(all, most(0, high - low) - (own.high - own.low));
+    all = hlo_max(all, hlo_max(0, high - low) - (own.high - own.low));
   }
   return all;
 }
@@ -308,8 +296,8 @@ static void try_transfers(exchange_t* e, double bytes_per_element, exchange_choi
   const hlo_dim_exchange_t* x = e->x;
   hlo_transfers_t* t = hlo_transfers_create(e->p, x->dim, &x->axes, x->count);
   for (int64_t i = 0; i < e->parts && t; ++i) {
-    const int64_t start = start_of(x, i), low = most(most(start, x->valid_low), 0);
-    const int64_t high = least(least(start + x->count, x->valid_high), x->size);
+    const int64_t start = start_of(x, i), low = hlo_max(hlo_max(start, x->valid_low), 0);
+    const int64_t high = hlo_min(hlo_min(start + x->count, x->valid_high), x->size);
     if (!hlo_transfers_add(t, 0, x->size, true, i, low - start, low, high)) return;
   }
   const double bytes = t ? hlo_transfers_plan(t, bytes_per_element) : HUGE_VAL;
@@ -330,7 +318,7 @@ static exchange_choice_t choose(exchange_t* e, const hlo_type_t* local) {
     choice.bytes =
         (double)sent * bytes_per_element + (double)permutes * HLO_TUNING_COLLECTIVE_BYTES;
   }
-  if (most_needed(e) < least(sent, all)) try_transfers(e, bytes_per_element, &choice);
+  if (most_needed(e) < hlo_min(sent, all)) try_transfers(e, bytes_per_element, &choice);
   return choice;
 }
 

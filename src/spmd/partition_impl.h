@@ -282,6 +282,9 @@ const hlo_attr_t* hlo_local_extra(hlo_partitioner_t* p, const hlo_attr_t* extra)
 
 // ---- partition_calls.c
 
+/// Appends the end of a region with the given operands; NULL when memory is exhausted.
+hlo_node_t* hlo_end_region(hlo_partitioner_t* p, hlo_region_t* region, uint32_t count,
+                           hlo_value_t* const* operands);
 /// Finds the only device that is to run an op; -1: all of them.
 hlo_status_t hlo_find_single_device(hlo_partitioner_t* p, const hlo_node_t* node,
                                     int64_t* out_device) HLO_MUST_USE;

@@ -140,12 +140,9 @@ static hlo_value_t* build_bits(random_bits_t* r, hlo_value_t* state) {
   hlo_partitioner_t* p = r->plan->p;
   const hlo_type_t* type = r->plan->node->results[1].type;
   const int64_t parts = hlo_grid_size(p->grid, r->axes.axes, r->axes.count);
-  int64_t dims[HLO_RANK_MAX];
   int64_t* starts = hlo_arena_array(&p->spmd->arena, (size_t)parts, sizeof *starts);
   if (!state || !starts) return NULL;
-  memcpy(dims, type->dims, type->rank * sizeof *dims);
-  dims[r->dim] = r->rows;
-  const hlo_type_t* types[] = {state->type, hlo_type_with_dims(p->module, type, type->rank, dims)};
+  const hlo_type_t* types[] = {state->type, hlo_type_with_dim(p->module, type, r->dim, r->rows)};
   hlo_node_t* local = types[1] ? hlo_local_create(p, r->plan->node, &state, types) : NULL;
   if (!local) return NULL;
   hlo_node_insert_before(p->at, local);

@@ -42,14 +42,6 @@ struct hlo_transfers {
   transfer_round_t rounds[ROUNDS_MAX];
 };
 
-static int64_t least(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
-static int64_t most(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-
 hlo_transfers_t* hlo_transfers_create(hlo_partitioner_t* p, uint32_t dim,
                                       const hlo_dim_axes_t* axes, int64_t length) {
   hlo_transfers_t* t = hlo_arena_alloc_zeroed(&p->spmd->arena, sizeof *t);
@@ -81,7 +73,7 @@ bool hlo_transfers_add(hlo_transfers_t* t, uint32_t operand, int64_t size, bool 
   while (low < high) {
     const int64_t source = is_divided ? low / part : target;
     const int64_t origin = is_divided ? source * part : 0;
-    const int64_t end = least(high, origin + part);
+    const int64_t end = hlo_min(high, origin + part);
     if (!add(t, &(transfer_t){operand, source, target, low - origin, at, end - low})) return false;
     at += end - low;
     low = end;
@@ -150,8 +142,8 @@ static void place_round(const hlo_transfers_t* t, transfer_round_t* round,
   for (int64_t i = 0; i < t->parts; ++i) {
     const transfer_t* item = round->sends[i];
     if (!item) continue;
-    const int64_t part = most(round->length, values[item->operand]->type->dims[t->dim]);
-    round->firsts[i] = least(item->first, part - round->length);
+    const int64_t part = hlo_max(round->length, values[item->operand]->type->dims[t->dim]);
+    round->firsts[i] = hlo_min(item->first, part - round->length);
     round->positions[item->target] = item->at - (item->first - round->firsts[i]);
   }
   for (int64_t i = 0; i < t->parts; ++i) {
@@ -216,13 +208,10 @@ static hlo_value_t* slice_at(hlo_transfers_t* t, hlo_value_t* value, const int64
   hlo_partitioner_t* p = t->p;
   const uint32_t rank = value->type->rank;
   hlo_value_t* operands[HLO_RANK_MAX + 1] = {value};
-  int64_t dims[HLO_RANK_MAX];
-  memcpy(dims, value->type->dims, rank * sizeof *dims);
-  if (dims[t->dim] == length) return value;
-  dims[t->dim] = length;
-  const hlo_type_t* type = hlo_type_with_dims(p->module, value->type, rank, dims);
-  const hlo_named_attr_t attr = {HLO_ATTR_slice_sizes, hlo_attr_ints(p->module, rank, dims)};
-  return type && set_position(t, rank, firsts, &operands[1])
+  const hlo_type_t* type = hlo_type_with_dim(p->module, value->type, t->dim, length);
+  if (!type || type == value->type) return type ? value : NULL;
+  const hlo_named_attr_t attr = {HLO_ATTR_slice_sizes, hlo_attr_ints(p->module, rank, type->dims)};
+  return set_position(t, rank, firsts, &operands[1])
              ? hlo_build_node(p->at, HLO_OP_dynamic_slice, type, rank + 1, operands, 1, &attr)
              : NULL;
 }
@@ -243,7 +232,7 @@ static hlo_value_t* build_sent(hlo_transfers_t* t, const transfer_round_t* round
     if (!is_any) continue;
     hlo_value_t* value = values[o];
     int64_t low[HLO_RANK_MAX] = {0}, high[HLO_RANK_MAX] = {0};
-    high[t->dim] = most(0, round->length - value->type->dims[t->dim]);
+    high[t->dim] = hlo_max(0, round->length - value->type->dims[t->dim]);
     value = hlo_build_pad(p->at, value, filler, low, high, NULL);
     value = value ? slice_at(t, value, round->firsts, round->length) : NULL;
     if (!value) return NULL;
@@ -297,22 +286,20 @@ static hlo_value_t* put(hlo_transfers_t* t, const transfer_round_t* round, hlo_v
 hlo_value_t* hlo_transfers_build(hlo_transfers_t* t, uint32_t operands, hlo_value_t* const* values,
                                  hlo_value_t* filler) {
   hlo_partitioner_t* p = t->p;
-  int64_t before = 0, after = 0, dims[HLO_RANK_MAX];
+  int64_t before = 0, after = 0;
   for (uint32_t r = 0; r < t->round_count; ++r) {
     transfer_round_t* round = &t->rounds[r];
     place_round(t, round, values);
     for (int64_t i = 0; i < t->parts; ++i) {
-      before = most(before, -round->positions[i]);
-      after = most(after, round->positions[i] + round->length - t->length);
+      before = hlo_max(before, -round->positions[i]);
+      after = hlo_max(after, round->positions[i] + round->length - t->length);
     }
   }
   for (uint32_t r = 0; r < t->round_count; ++r) {
     for (int64_t i = 0; i < t->parts; ++i) t->rounds[r].positions[i] += before;
   }
-  memcpy(dims, values[0]->type->dims, values[0]->type->rank * sizeof *dims);
-  dims[t->dim] = before + t->length + after;
   const hlo_type_t* type =
-      hlo_type_with_dims(p->module, values[0]->type, values[0]->type->rank, dims);
+      hlo_type_with_dim(p->module, values[0]->type, t->dim, before + t->length + after);
   hlo_value_t* range = type && filler ? hlo_build_broadcast(p->at, type, filler, NULL) : NULL;
   for (uint32_t i = 0; i < t->count; ++i) t->items[i].at += before;
   for (uint32_t r = 0; r < t->round_count && range; ++r) {

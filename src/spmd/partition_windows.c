@@ -428,11 +428,9 @@ const hlo_type_t* hlo_window_result_type(const hlo_op_plan_t* plan, hlo_value_t*
   for (uint32_t k = 0; type && k < plan->window_count; ++k) {
     const hlo_spmd_window_t* w = &plan->windows[k];
     if (!w->out_starts) continue;
-    int64_t dims[HLO_RANK_MAX];
-    memcpy(dims, type->dims, type->rank * sizeof *dims);
     const int64_t between = hlo_node_attr_item(node, HLO_ATTR_interior_padding, w->out_dim, 0);
-    dims[w->out_dim] = w->low + (w->exchange.count - 1) * (between + 1) + 1 + w->high;
-    type = hlo_type_with_dims(plan->p->module, type, type->rank, dims);
+    type = hlo_type_with_dim(plan->p->module, type, w->out_dim,
+                             w->low + (w->exchange.count - 1) * (between + 1) + 1 + w->high);
   }
   return type;
 }

@@ -98,10 +98,9 @@ static void find_result_dim(product_t* m, int64_t dim) {
 }
 
 static const hlo_type_t* part_type(const einsum_t* e, const hlo_type_t* type, int64_t dim) {
-  int64_t dims[HLO_RANK_MAX];
-  memcpy(dims, type->dims, type->rank * sizeof *dims);
-  if (dim != NO_DIM) dims[dim] /= e->parts;
-  return hlo_type_with_dims(e->collective->parent->module, type, type->rank, dims);
+  if (dim == NO_DIM) return type;
+  return hlo_type_with_dim(e->collective->parent->module, type, (uint32_t)dim,
+                           type->dims[dim] / e->parts);
 }
 
 // ---- matches

@@ -2,11 +2,8 @@
 // Shared by the files of loops/: queries about the chosen loops of a fusion. Private to the folder.
 #pragma once
 
+#include "base/integer.h"
 #include "codegen/loops/kernel_form.h"
-
-static inline int64_t hlo_divide_up(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
 
 struct hlo_emitter;
 struct hlo_range;
