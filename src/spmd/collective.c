@@ -2,6 +2,8 @@
 // Queries about collectives (see collective.h).
 #include "spmd/collective.h"
 
+#include <strings.h>
+
 static uint32_t count_of(const hlo_module_t* module, const char* key) {
   const hlo_attr_t* attr = hlo_attr_dict_get(module->extra, key);
   const bool is_count = attr && attr->kind == HLO_ATTR_KIND_INT && attr->i > 0;
@@ -24,6 +26,14 @@ bool hlo_collective_exchanges_alike(const hlo_node_t* a, const hlo_node_t* b) {
     if (info->attrs[i].id != HLO_ATTR_channel_id && a->attrs[i] != b->attrs[i]) return false;
   }
   return true;
+}
+
+bool hlo_call_communicates(const hlo_node_t* call) {
+  if (call->op != HLO_OP_custom_call && call->op != HLO_OP_call) return false;
+  const hlo_attr_t* dict = hlo_attr_dict_get(call->extra, "mhlo.frontend_attributes");
+  const hlo_attr_t* stream = hlo_attr_dict_get(dict, "_xla_stream_annotation");
+  return stream && stream->kind == HLO_ATTR_KIND_STRING &&
+         strcasecmp(stream->text, "collective") == 0;
 }
 
 hlo_op_t hlo_collective_reducer(const hlo_node_t* node) {

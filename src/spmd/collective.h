@@ -16,6 +16,10 @@ hlo_process_counts_t hlo_module_process_counts(const hlo_module_t* module);
 /// where channels may differ in their number but not in being there.
 bool hlo_collective_exchanges_alike(const hlo_node_t* a, const hlo_node_t* b);
 
+/// Returns true for a custom_call or call that is a collective of the user's own: its frontend
+/// attribute _xla_stream_annotation is "collective", in any case of letters.
+bool hlo_call_communicates(const hlo_node_t* call);
+
 /// Returns the op of an all_reduce's or reduce_scatter's body of one commutative op on both
 /// arguments; HLO_OP_COUNT for other bodies.
 hlo_op_t hlo_collective_reducer(const hlo_node_t* node);

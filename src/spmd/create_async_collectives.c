@@ -1,14 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pass create_async_collectives: each collective becomes a pair, async_start with the collective as
-// its body and async_done, so that other work can be scheduled in between. Attributes stay with the
-// collective; discardable ones are also on the pair, where schedulers look for them.
+// its body and async_done, so that other work can be scheduled in between. So do calls without side
+// effects that are annotated as collectives. Attributes stay with the collective; discardable ones
+// are also on the pair, where schedulers look for them.
 #include "ir/clone.h"
+#include "passes/effects.h"
 #include "spmd/collective.h"
 #include "spmd/passes.h"
 
+static bool callee_is_removable(void* module, const hlo_node_t* call) {
+  const char* callee = hlo_node_attr_text(call, HLO_ATTR_callee);
+  const hlo_func_t* func = callee ? hlo_module_find_func(module, callee) : NULL;
+  if (!func || !func->body) return false;
+  for (const hlo_node_t* n = func->body->first; n; n = n->next) {
+    if (!hlo_node_is_removable(n, NULL, NULL)) return false;
+  }
+  return true;
+}
+
 static bool is_collective(const hlo_node_t* node) {
-  return hlo_op_info(node->op)->cost == HLO_COST_EXCHANGE && node->result_count > 0 &&
-         (!node->parent->parent || node->parent->parent->op != HLO_OP_async_start);
+  if (node->result_count == 0) return false;
+  if (node->parent->parent && node->parent->parent->op == HLO_OP_async_start) return false;
+  if (hlo_op_info(node->op)->cost == HLO_COST_EXCHANGE) return true;
+  return hlo_call_communicates(node) &&
+         hlo_node_is_removable(node, callee_is_removable, node->parent->module);
 }
 
 static const hlo_type_t* future_of(hlo_module_t* module, const hlo_node_t* node,

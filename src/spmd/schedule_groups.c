@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scheduling groups (see schedule_groups.h), and pass legalize_scheduling_groups: checks the groups
 // of every region, and drops ids that say nothing: those of views and constants, and of groups of
-// one node. A group of a region is checked in time linear in the region. It is in error if its
-// nodes cannot run one after the other because one outside depends on some and is needed by others,
-// or if it has only one end of a collective.
+// one node. Nodes outside that depend on some of a group and are needed by others join it, so that
+// all can run one after the other. A group of a region is checked in time linear in the region. It
+// is in error if such a node is in another group, or if it has only one end of a collective.
 #include "spmd/schedule_groups.h"
 
 #include <stdlib.h>
@@ -33,8 +33,12 @@ static hlo_status_t read_part(const hlo_node_t* node, const char* text, const ch
   return hlo_ok();
 }
 
+static const hlo_attr_t* group_text(const hlo_node_t* node) {
+  return hlo_attr_dict_get(hlo_attr_dict_get(node->extra, kDict), kKey);
+}
+
 hlo_status_t hlo_schedule_group(const hlo_node_t* node, int64_t* out_group) {
-  const hlo_attr_t* attr = hlo_attr_dict_get(hlo_attr_dict_get(node->extra, kDict), kKey);
+  const hlo_attr_t* attr = group_text(node);
   *out_group = -1;
   if (!attr || attr->kind != HLO_ATTR_KIND_STRING || strcmp(attr->text, "noop") == 0) {
     return hlo_ok();
@@ -55,11 +59,19 @@ void hlo_schedule_group_drop(hlo_node_t* node) {
   if (node->extra && !node->extra->count) node->extra = NULL;
 }
 
+static void join_group(hlo_node_t* node, const hlo_attr_t* text) {
+  hlo_module_t* module = node->parent->module;
+  const hlo_attr_t* dict = hlo_attr_dict_get(node->extra, kDict);
+  node->extra =
+      hlo_attr_dict_with(module, node->extra, kDict, hlo_attr_dict_with(module, dict, kKey, text));
+}
+
 // ---- the pass
 
 /// A group of a region.
 typedef struct group {
   int64_t id;
+  const hlo_attr_t* text;  // of the id
   uint32_t count;
   hlo_node_t* first;
   struct group* next;
@@ -81,7 +93,7 @@ static hlo_status_t add_to_group(legalizer_t* l, hlo_node_t* node, int64_t id) {
   }
   group_t* group = hlo_arena_alloc(&l->ctx->scratch, sizeof *group);
   if (!group) return hlo_arena_status(&l->ctx->scratch);
-  *group = (group_t){id, 1, node, l->groups};
+  *group = (group_t){id, group_text(node), 1, node, l->groups};
   l->groups = group;
   return hlo_ok();
 }
@@ -126,7 +138,7 @@ static hlo_status_t check_group(legalizer_t* l, const group_t* group) {
     hlo_node_dependences(node, l->region, note_reached, l);
     l->reached[node->index] = id == group->id || l->is_reached;
   }
-  // Backwards: a node outside that is reached and leads to a member is a gap.
+  // Backwards: a node outside that is reached and leads to a member is between members.
   for (hlo_node_t* node = (hlo_node_t*)l->region->last; node; node = node->prev) {
     int64_t id;
     HLO_TRY(hlo_schedule_group(node, &id));
@@ -139,8 +151,12 @@ static hlo_status_t check_group(legalizer_t* l, const group_t* group) {
     }
     const bool is_view = hlo_op_info(node->op)->cost == HLO_COST_INDEX;
     if (leads && id != group->id && l->reached[node->index] && !is_view) {
-      return hlo_node_invalid(node, "this op between ops of scheduling group %lld is not in it",
-                              (long long)(group->id / ITERATIONS_MAX));
+      if (id >= 0) {
+        return hlo_node_invalid(node, "this op between ops of scheduling group %lld is in another",
+                                (long long)(group->id / ITERATIONS_MAX));
+      }
+      join_group(node, group->text);
+      ++l->ctx->step_count;
     }
     if (leads || id == group->id) l->reached[node->index] = 2;
   }

@@ -158,10 +158,8 @@ static heap_t* find_heap(lister_t* l, const hlo_task_t* task) {
   const hlo_schedule_options_t* options = l->state.options;
   if (is_in_group(task) || options->memory_bytes || options->same_groups) return NULL;
   if (task->kind == HLO_TASK_COMPUTE) return &l->heaps[HLO_SCHEDULE_RESOURCE_COUNT];
-  for (int r = 0; r < HLO_SCHEDULE_RESOURCE_COUNT && task->kind == HLO_TASK_DONE; ++r) {
-    if (task->uses[r]) return &l->heaps[r];
-  }
-  return NULL;
+  const int kind = task->kind == HLO_TASK_DONE ? hlo_exchange_find(task->collective->op) : -1;
+  return kind < 0 ? NULL : &l->heaps[kind];
 }
 
 static bool comes_before(const lister_t* l, const hlo_task_t* x, const hlo_task_t* y) {

@@ -63,10 +63,14 @@ static double result_bytes(const hlo_node_t* node) {
 
 // ---- kinds
 
+static bool communicates(const hlo_node_t* node) {
+  return hlo_exchange_find(node->op) >= 0 || hlo_call_communicates(node);
+}
+
 // Returns the collective in an async_start.
 static const hlo_node_t* started_collective(const hlo_node_t* start) {
   for (const hlo_node_t* n = start->regions[0]->first; n; n = n->next) {
-    if (hlo_exchange_find(n->op) >= 0) return n;
+    if (communicates(n)) return n;
   }
   return NULL;
 }
@@ -85,12 +89,28 @@ static void take_inner(const hlo_region_cost_t* inner, hlo_task_t* task) {
   }
 }
 
+// A call can be a collective of any kind, whose groups and algorithm are not known.
+static void describe_call(const hlo_scheduler_t* s, hlo_task_t* task, const hlo_node_t* call) {
+  const hlo_process_counts_t counts = hlo_module_process_counts(s->module);
+  double in = 0, out = 0;
+  for (uint32_t i = 0; i < call->operand_count; ++i)
+    in += type_bytes(hlo_node_operand_type(call, i));
+  for (uint32_t i = 0; i < call->result_count; ++i) out += type_bytes(call->results[i].type);
+  task->latency_ns = hlo_topology_message_ns(
+      &s->options->machine, counts.replicas * counts.partitions, in > out ? in : out);
+  for (int r = 0; r < HLO_SCHEDULE_RESOURCE_COUNT; ++r) task->uses[r] = 1;
+}
+
 static hlo_status_t describe_collective(hlo_scheduler_t* s, hlo_task_t* task,
                                         const hlo_node_t* collective) {
   hlo_exchange_time_t time;
+  task->collective = collective;
+  if (hlo_exchange_find(collective->op) < 0) {
+    describe_call(s, task, collective);
+    return hlo_ok();
+  }
   HLO_TRY(hlo_topology_time(&s->options->machine, collective, hlo_module_process_counts(s->module),
                             &s->topology, &time));
-  task->collective = collective;
   task->latency_ns = hlo_exchange_time_ns(&time);
   task->uses[hlo_exchange_find(collective->op)] = 1;
   return hlo_ok();
@@ -104,7 +124,7 @@ static hlo_status_t describe(hlo_scheduler_t* s, hlo_task_t* task) {
     task->kind = HLO_TASK_START;
     task->cost_ns = s->options->machine.launch_ns;
     HLO_TRY(describe_collective(s, task, started));
-  } else if (hlo_exchange_find(node->op) >= 0) {
+  } else if (communicates(node)) {
     task->kind = HLO_TASK_SYNC;
     HLO_TRY(describe_collective(s, task, node));
     task->cost_ns = task->wait_ns = task->bound_ns = task->communication_ns = task->latency_ns;
@@ -177,7 +197,9 @@ static hlo_status_t link_tasks(hlo_scheduler_t* s, const hlo_region_t* region, l
     link_all(l, region, task, is_fixed ? fixed : NULL);
     for (uint32_t k = 0; k < task->dependence_count; ++k) {
       const hlo_task_t* d = task->dependences[k];
-      const double gap = d == task->partner ? d->latency_ns : 0;
+      // A start begins its collective, whose latency goes on from there.
+      const double gap =
+          d == task->partner && d->latency_ns > d->cost_ns ? d->latency_ns - d->cost_ns : 0;
       const double depth = d->depth_ns + d->cost_ns + gap;
       const double least = d->least_ns + d->cost_ns - d->wait_ns + d->bound_ns + gap;
       if (depth > task->depth_ns) task->depth_ns = depth;

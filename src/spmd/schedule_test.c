@@ -62,7 +62,8 @@ static void test_rules_are_a_strict_order(void** state) {
 
 enum { OPS = 60, PROGRAMS = 60 };
 
-// Writes a program of products, sums and collectives on values before them.
+// Writes a program of products, sums, collectives and calls that are annotated as such, on values
+// before them.
 static void write_program(hlo_strbuf_t* out) {
   hlo_strbuf_puts(out,
                   "module attributes {mhlo.num_partitions = 2 : i32} {\n"
@@ -70,7 +71,7 @@ static void write_program(hlo_strbuf_t* out) {
   for (uint32_t i = 1; i <= OPS; ++i) {
     const uint32_t a = i - 1 - random_below(i < 12 ? i : 12), b = random_below(i);
     const char* type = "tensor<32x32xf32>";
-    switch (random_below(4)) {
+    switch (random_below(5)) {
       case 0:
         hlo_strbuf_printf(out,
                           "  %%v%u = stablehlo.dot_general %%v%u, %%v%u, contracting_dims = "
@@ -91,6 +92,14 @@ static void write_program(hlo_strbuf_t* out) {
                           "tensor<f32>):\n    %%r = stablehlo.add %%p, %%q : tensor<f32>\n    "
                           "stablehlo.return %%r : tensor<f32>\n  }) : (%s) -> %s\n",
                           i, a, type, type);
+        break;
+      case 3:
+        hlo_strbuf_printf(
+            out,
+            "  %%v%u = stablehlo.custom_call @exchange(%%v%u) "
+            "{mhlo.frontend_attributes = {_xla_stream_annotation = \"collective\"}} : "
+            "(%s) -> %s\n",
+            i, a, type, type);
         break;
       default: hlo_strbuf_printf(out, "  %%v%u = stablehlo.add %%v%u, %%v%u : %s\n", i, a, b, type);
     }
@@ -128,13 +137,17 @@ static void check_program(const char* text, const char* model) {
 
 static void test_random_programs(void** state) {
   (void)state;
-  const char* const models[] = {"host", "host:limit=4", "host:limit=4:early", "node:limit=2:groups",
-                                "host:memory=20000"};
+  const char* const models[] = {"host",
+                                "host:limit=4",
+                                "host:limit=4:early",
+                                "node:limit=2:groups",
+                                "host:memory=20000",
+                                "node:limit=2"};
   for (uint32_t i = 0; i < PROGRAMS; ++i) {
     HLO_SCOPED_STRBUF text = {0};
     seed = i;
     write_program(&text);
-    check_program(hlo_strbuf_text(&text), models[i % 5]);
+    check_program(hlo_strbuf_text(&text), models[i % 6]);
   }
 }
 

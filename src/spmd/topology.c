@@ -366,3 +366,14 @@ hlo_status_t hlo_topology_time(const hlo_schedule_machine_t* machine, const hlo_
   *out_time = time;
   return hlo_ok();
 }
+
+double hlo_topology_message_ns(const hlo_schedule_machine_t* machine, uint32_t process_count,
+                               double bytes) {
+  uint64_t inside = 1;  // devices that the levels so far join
+  const hlo_topology_level_t* level = &machine->levels[0];
+  for (uint32_t i = 0; i < machine->level_count && inside < process_count; ++i) {
+    level = &machine->levels[i];
+    inside *= level->children ? level->children : process_count;
+  }
+  return level->latency_ns + bytes / level->link_bytes_per_ns;
+}

@@ -76,6 +76,9 @@ typedef struct hlo_topology_cache {
 hlo_status_t hlo_topology_time(const hlo_schedule_machine_t* machine, const hlo_node_t* node,
                                hlo_process_counts_t counts, hlo_topology_cache_t* cache,
                                hlo_exchange_time_t* out_time) HLO_MUST_USE;
+/// Returns the time of a message to the farthest of `process_count` devices. units  : ns
+double hlo_topology_message_ns(const hlo_schedule_machine_t* machine, uint32_t process_count,
+                               double bytes);
 static inline double hlo_exchange_time_ns(const hlo_exchange_time_t* time) {
   return time->latency_ns + time->link_ns;
 }
