@@ -270,6 +270,7 @@ static hlo_status_t partition_while(hlo_partitioner_t* p, hlo_node_t* node) {
   const hlo_spec_t** specs;
   HLO_TRY(result_specs_of(p, node, &specs));
   HLO_TRY(carry_terms(p, node, specs));
+  HLO_TRY(hlo_gather_before_loop(p, node, specs));
   hlo_value_t** operands = hlo_arena_array(&p->spmd->arena, node->operand_count, sizeof *operands);
   if (!operands) return hlo_partitioner_status(p);
   for (uint32_t i = 0; i < node->operand_count; ++i) {

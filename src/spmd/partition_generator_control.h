@@ -63,6 +63,63 @@ static inline void hlo_gen_while(hlo_generator_t* g, uint32_t v) {
   }
 }
 
+// A loop over the slices of a value along a dimension, which it carries or uses from outside.
+static inline void hlo_gen_scan(hlo_generator_t* g, uint32_t v) {
+  const hlo_gen_shape_t from = g->shapes[v];
+  if (!from.rank) return;
+  const uint32_t dim = hlo_gen_below(g, from.rank), n = g->value_count;
+  const bool is_carried = hlo_gen_below(g, 2), is_back = hlo_gen_below(g, 2);
+  hlo_gen_shape_t slice = from;
+  slice.dims[dim] = 1;
+  const char* dtype = hlo_gen_dtype_name(from.dtype);
+  hlo_gen_put(g,
+              "    %%e%u = stablehlo.constant dense<%lld> : tensor<i32>\n    %%b%u = "
+              "stablehlo.broadcast_in_dim %%zero_%s, dims = [] : (tensor<%s>) -> ",
+              n, (long long)from.dims[dim], n, dtype, dtype);
+  hlo_gen_put_type(g, &slice);
+  hlo_gen_put(g, "\n    %%n%u, %%v%u, %%v%u = stablehlo.while(%%k = %%zero_i32, %%a = %%b%u, ", n,
+              n, n + 1, n);
+  hlo_gen_put(g, "%%s = %%v%u) : tensor<i32>, ", v);
+  hlo_gen_put_type(g, &slice);
+  hlo_gen_put(g, ", ");
+  hlo_gen_put_type(g, &from);
+  hlo_gen_put(g,
+              "\n    cond {\n      %%c = stablehlo.compare LT, %%k, %%e%u : (tensor<i32>, "
+              "tensor<i32>) -> tensor<i1>\n      stablehlo.return %%c : tensor<i1>\n    } do {\n",
+              n);
+  hlo_gen_put(g,
+              "      %%one = stablehlo.constant dense<1> : tensor<i32>\n      %%next = "
+              "stablehlo.add %%k, %%one : tensor<i32>\n      %%from_end = stablehlo.subtract "
+              "%%e%u, %%next : tensor<i32>\n      %%x = stablehlo.dynamic_slice ",
+              n);
+  if (is_carried) {
+    hlo_gen_put(g, "%%s");
+  } else {
+    hlo_gen_put(g, "%%v%u", v);
+  }
+  for (uint32_t d = 0; d < from.rank; ++d) {
+    hlo_gen_put(g, d != dim ? ", %%zero_i32" : is_back ? ", %%from_end" : ", %%k");
+  }
+  hlo_gen_put(g, ", sizes = [");
+  hlo_gen_put_ints(g, slice.dims, slice.rank);
+  hlo_gen_put(g, "] : (");
+  hlo_gen_put_type(g, &from);
+  for (uint32_t d = 0; d < from.rank; ++d) hlo_gen_put(g, ", tensor<i32>");
+  hlo_gen_put(g, ") -> ");
+  hlo_gen_put_type(g, &slice);
+  hlo_gen_put(
+      g, "\n      %%y = stablehlo.%s %%a, %%x : ", hlo_gen_can_sum(&from, 16) ? "add" : "maximum");
+  hlo_gen_put_type(g, &slice);
+  hlo_gen_put(g, "\n      stablehlo.return %%next, %%y, %%s : tensor<i32>, ");
+  hlo_gen_put_type(g, &slice);
+  hlo_gen_put(g, ", ");
+  hlo_gen_put_type(g, &from);
+  hlo_gen_put(g, "\n    }");
+  slice.bound *= hlo_gen_can_sum(&from, 16) ? (double)from.dims[dim] : 1;
+  hlo_gen_add(g, &slice);
+  hlo_gen_add(g, &from);
+}
+
 static inline void hlo_gen_branches(hlo_generator_t* g, uint32_t v) {
   const uint32_t outer = g->value_count, count = 2 + hlo_gen_below(g, 2);
   hlo_gen_shape_t shape = g->shapes[v];

@@ -48,6 +48,7 @@ static const struct {
     {"select_and_scatter", hlo_gen_select_and_scatter},
     {"convolution", hlo_gen_convolution},
     {"while", hlo_gen_while},
+    {"scan", hlo_gen_scan},
     {"branches", hlo_gen_branches},
     {"manual_computation", hlo_gen_manual_computation},
 };

@@ -215,6 +215,14 @@ void hlo_plan_top_k(hlo_op_plan_t* plan, int64_t least_gain);
 /// Enters the results of a selection from the candidates that `local` selects.
 hlo_status_t hlo_partition_top_k(hlo_op_plan_t* plan, hlo_node_t* local) HLO_MUST_USE;
 
+// ---- partition_loops.c: values that a loop slices
+
+/// Drops axes from the specs that carried values of a `while` have in it, for those that the loop
+/// passes on unchanged and slices: to gather them before the loop takes fewer bytes. Also gathers
+/// such values from outside.
+hlo_status_t hlo_gather_before_loop(hlo_partitioner_t* p, hlo_node_t* loop,
+                                    const hlo_spec_t** specs) HLO_MUST_USE;
+
 // ---- partition_fft.c: transforms of several dimensions
 
 /// Builds a transform one of whose dimensions is divided; *out_is_built is false if it is not one.

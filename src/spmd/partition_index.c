@@ -316,6 +316,7 @@ static hlo_status_t plan_owners(dynamic_slices_t* s) {
   const hlo_type_t *in = operand->type, *out = plan->node->results[0].type;
   const hlo_spec_t* decided = hlo_spmd_value_spec(p->spmd, operand);
   if (!decided || !hlo_has_identity(HLO_OP_add, in)) return hlo_partitioner_status(p);
+  if (hlo_local_bytes(p, operand, plan->specs[0]) == 0) return hlo_ok();
   for (uint32_t d = 0; d < in->rank; ++d) {
     const uint8_t* axes;
     const uint32_t count = hlo_spec_dim(decided, d, &axes);
