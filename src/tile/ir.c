@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Building and traversing Tile IR (see ir.h).
 
+#include <stddef.h>
 #include <string.h>
 
 #include "tile/ir_impl.h"
@@ -10,6 +11,12 @@ const hlo_tile_op_info_t hlo_tile_op_infos[HLO_TILE_OP_KIND_COUNT] = {
   {#id, operands, HLO_TILE_RESULT_##result, regions, since},
 #include "tile/ir.def"
 #undef HLO_TILE_OP
+};
+
+const hlo_tile_schedule_field_t hlo_tile_schedule_fields[HLO_TILE_SCHEDULE_COUNT] = {
+#define HLO_TILE_SCHEDULE(id) {#id, offsetof(hlo_tile_schedule_t, id)},
+#include "tile/ir_schedule.def"
+#undef HLO_TILE_SCHEDULE
 };
 
 const char* hlo_tile_op_name(hlo_tile_op_kind_t kind) {

@@ -20,6 +20,12 @@
 //     yield %2
 //   }
 //
+// Loops may say how they run on the machine, operations where they come from:
+//
+//   parallel d0 = 0..64 by 1 chunk 8 {
+//     for d1 = 0..128 by 16 lanes 8 unroll 2 {
+//       %0 = load 0 [128*d0 + d1] : f32 loc("model.py":12:3)
+//
 // Knows no machine, and not what elementwise operations mean: the interpreter is told.
 #pragma once
 
@@ -32,7 +38,7 @@ enum {
   HLO_TILE_MAX_REDUCE_LOOPS = 12,
   HLO_TILE_MAX_DEPTH = 64,
   HLO_TILE_MAX_ALIASES = 256,
-  HLO_TILE_VERSION = 2,  // of the text format; every version from 1 on can be read
+  HLO_TILE_VERSION = 3,  // of the text format; every version from 1 on can be read
 };
 
 typedef enum hlo_tile_op_kind {
@@ -52,11 +58,25 @@ struct hlo_tile_block {
   hlo_tile_block_t* next;  // next region of the parent operation
 };
 
+/// How a loop runs on the machine (ir_schedule.def); 0: not decided.
+typedef struct hlo_tile_schedule {
+#define HLO_TILE_SCHEDULE(id) int64_t id;
+#include "tile/ir_schedule.def"
+#undef HLO_TILE_SCHEDULE
+} hlo_tile_schedule_t;
+
 /// low <= variable < end in steps of `step`; the last step may be shorter.
 typedef struct hlo_tile_loop {
   uint32_t iv;
   int64_t low, end, step;
+  hlo_tile_schedule_t schedule;
 } hlo_tile_loop_t;
+
+/// Where an operation comes from. Lines and columns count from 1.
+typedef struct hlo_tile_loc {
+  const char* file;  // NULL: the text of the kernel itself, whose line it is; 0: unknown
+  uint32_t line, column;
+} hlo_tile_loc_t;
 
 /// An elementwise operation without its operands.
 typedef struct hlo_tile_map {
@@ -67,6 +87,7 @@ typedef struct hlo_tile_map {
 
 struct hlo_tile_op {
   hlo_tile_op_kind_t kind;
+  hlo_tile_loc_t loc;
   uint32_t number;    // of the value: dense, in order of creation
   hlo_dtype_t dtype;  // of the value; INVALID: the operation has no result
   uint32_t operand_count;
@@ -111,6 +132,8 @@ typedef struct hlo_tile_kernel {
 } hlo_tile_kernel_t;
 
 const char* hlo_tile_op_name(hlo_tile_op_kind_t kind);
+/// Appends the operation as messages name it: "%3 = load (model.py:12:3)".
+void hlo_tile_op_format(const hlo_tile_op_t* op, hlo_strbuf_t* out);
 bool hlo_tile_op_has_result(const hlo_tile_op_t* op);
 
 /// `buffers` is copied. Returns NULL when memory is exhausted.

@@ -28,6 +28,22 @@ typedef enum hlo_tile_rule {
   HLO_TILE_RULE_COUNT
 } hlo_tile_rule_t;
 
+/// A number of a loop's schedule, by name.
+typedef struct hlo_tile_schedule_field {
+  const char* name;
+  size_t offset;  // in hlo_tile_schedule_t
+} hlo_tile_schedule_field_t;
+enum {
+#define HLO_TILE_SCHEDULE(id) HLO_TILE_SCHEDULE_##id,
+#include "tile/ir_schedule.def"
+#undef HLO_TILE_SCHEDULE
+  HLO_TILE_SCHEDULE_COUNT
+};
+extern const hlo_tile_schedule_field_t hlo_tile_schedule_fields[HLO_TILE_SCHEDULE_COUNT];
+static inline int64_t hlo_tile_schedule_get(const hlo_tile_schedule_t* schedule, uint32_t field) {
+  return *(const int64_t*)((const char*)schedule + hlo_tile_schedule_fields[field].offset);
+}
+
 static inline bool hlo_tile_op_has_offset(hlo_tile_op_kind_t kind) {
   return kind == HLO_TILE_OP_load || kind == HLO_TILE_OP_store || kind == HLO_TILE_OP_index ||
          kind == HLO_TILE_OP_guard;

@@ -39,12 +39,13 @@ typedef struct inference {
   use_t* uses;                      // uses that may need a relayout
 } inference_t;
 
-// The name of a constraint's origin, as it appears in the text.
+// The name of a constraint's origin, as it appears in messages.
 static const char* origin_of(const inference_t* in, const hlo_tile_op_t* op) {
-  const char* name = hlo_tile_op_name(op->kind);
-  if (!hlo_tile_op_has_result(op)) return name;
-  const char* origin = hlo_arena_printf(in->kernel->arena, "%%%u = %s", op->number, name);
-  return origin ? origin : name;
+  HLO_SCOPED_STRBUF name = {0};
+  hlo_tile_op_format(op, &name);
+  const char* text = hlo_strbuf_text(&name);
+  const char* origin = hlo_arena_strndup(in->kernel->arena, text, strlen(text));
+  return origin ? origin : hlo_tile_op_name(op->kind);
 }
 
 // ---- variables of operations with several results
@@ -69,14 +70,14 @@ static int64_t largest_divisor(int64_t number, int64_t most) {
   return divisor;
 }
 
-// Lanes along dimension `lane`, everything else in registers.
+// At most `most` lanes along dimension `lane`, everything else in registers.
 static const hlo_tile_layout_t* along(const inference_t* in, uint32_t rank, const int64_t* dims,
-                                      uint32_t lane) {
+                                      uint32_t lane, int64_t most) {
   hlo_layout_mode_t ivs[2 * HLO_TILE_LAYOUT_MAX_RANK];
   uint32_t count = 0;
   int64_t slot = 1;
   for (uint32_t i = rank; i-- > 0;) {
-    int64_t lanes = i == lane ? largest_divisor(dims[i], in->lanes) : 1, rest = dims[i] / lanes;
+    int64_t lanes = i == lane ? largest_divisor(dims[i], most) : 1, rest = dims[i] / lanes;
     if (lanes > 1) ivs[count++] = (hlo_layout_mode_t){(int32_t)i, HLO_AXIS_LANE, lanes, 1, 1};
     if (rest > 1) ivs[count++] = (hlo_layout_mode_t){(int32_t)i, HLO_AXIS_SLOT, rest, lanes, slot};
     slot *= rest;
@@ -84,15 +85,32 @@ static const hlo_tile_layout_t* along(const inference_t* in, uint32_t rank, cons
   return hlo_tile_layout_make(&in->kernel->layouts, rank, dims, count, ivs, (hlo_swizzle_t){0});
 }
 
+// The loop around a block whose iterations are lanes by its schedule; NULL: none says so.
+static const hlo_tile_loop_t* scheduled_loop(const hlo_tile_block_t* block) {
+  const hlo_tile_loop_t* loops[HLO_TILE_MAX_DEPTH];
+  for (uint32_t i = hlo_tile_block_loops(block, loops); i-- > 0;) {
+    if (loops[i]->schedule.lanes > 1) return loops[i];
+  }
+  return NULL;
+}
+
 // A variable for the tile at a block; the layouts of a sum follow from its operands.
 static hlo_tile_var_t add_var(inference_t* in, const char* name, const hlo_tile_block_t* block,
                               bool is_sum) {
   const hlo_tile_layout_t* candidates[MAX_CANDIDATES];
   int64_t dims[HLO_TILE_MAX_DEPTH];
-  uint32_t rank = hlo_tile_block_tile(block, dims, NULL), count = 0;
-  // Candidates: the innermost loop first, layouts set by hand elsewhere last.
-  for (uint32_t i = rank; i-- > 0;) candidates[count++] = along(in, rank, dims, i);
-  if (rank == 0) candidates[count++] = along(in, rank, dims, 0);
+  uint32_t ivs[HLO_TILE_MAX_DEPTH];
+  uint32_t rank = hlo_tile_block_tile(block, dims, ivs), count = 0;
+  const hlo_tile_loop_t* scheduled = scheduled_loop(block);
+  // Candidates: the innermost loop first, layouts set by hand elsewhere last; where the loops say
+  // what their lanes are, nothing else.
+  for (uint32_t i = 0; scheduled && i < rank; ++i) {
+    if (ivs[i] != scheduled->iv) continue;
+    candidates[count++] = along(in, rank, dims, i, scheduled->schedule.lanes);
+    return hlo_tile_system_layout(in->system, name, is_sum ? 0 : count, candidates);
+  }
+  for (uint32_t i = rank; i-- > 0;) candidates[count++] = along(in, rank, dims, i, in->lanes);
+  if (rank == 0) candidates[count++] = along(in, rank, dims, 0, in->lanes);
   for (uint32_t i = 0; i < in->given_count && count < MAX_CANDIDATES; ++i) {
     const hlo_tile_layout_t* given = in->given[i];
     bool is_shape =

@@ -57,6 +57,26 @@ static void test_lanes_follow_memory(void** unused) {
       "}\n");
 }
 
+// The lanes of a loop's schedule hold, whatever memory would like.
+static void test_lanes_follow_schedule(void** unused) {
+  (void)unused;
+  check_layouts(
+      "kernel rows version 3 { buffer f32[64] buffer f32[64] out\n"
+      "for d1 = 0..8 by 8 { for d0 = 0..8 by 8 lanes 2 {\n"
+      "%0 = load 0 [8*d0 + d1] : f32\n"
+      "store 1 [8*d0 + d1] %0 } } }",
+      "kernel rows version 3 {\n"
+      "  buffer f32[64]\n"
+      "  buffer f32[64] out\n"
+      "  for d1 = 0..8 by 8 {\n"
+      "    for d0 = 0..8 by 8 lanes 2 {\n"
+      "      %0 = load 0 [8*d0 + d1] : f32 <8x8 | 0:8/1 slot 4, 1:4/2 slot 1, 1:2/1 lane 1>\n"
+      "      store 1 [8*d0 + d1] %0\n"
+      "    }\n"
+      "  }\n"
+      "}\n");
+}
+
 // A maximum over lanes is there for all of them; the initial value has to be brought there.
 static void test_reduction_over_lanes(void** unused) {
   (void)unused;
@@ -224,7 +244,7 @@ static const char* hinted(hlo_arena_t* arena, const char* body, uint32_t n, cons
   if (!at) return NULL;
   at += strlen(": f32");
   return hlo_arena_printf(arena,
-                          "kernel hinted version 2 { buffer f32[16] buffer f32[16] out\n"
+                          "kernel hinted version 3 { buffer f32[16] buffer f32[16] out\n"
                           "for d0 = 0..4 by 4 { for d1 = 0..4 by 4 {\n%.*s %s%s } } }",
                           (int)(at - body), body, hint, at);
 }
@@ -293,15 +313,17 @@ static void test_conflicts(void** unused) {
 #define TRANSPOSED "<4x4 | 0:4/1 lane 1, 1:4/1 slot 1>"
 #define SPLAT "<4x4 | 0:4/1 slot 0, 1:4/1 slot 0>"
   static const conflict_t cases[] = {
-      {"%0 = index [d0] : f32 " ROWS "\n%1 = map negate %0 : f32 " TRANSPOSED "\n",
-       {"%0 = index: equal(%0, <", "%1 = map: equal(%0, %1)"}},
+      {"%0 = index [d0] : f32 " ROWS "\n%1 = map negate %0 : f32 " TRANSPOSED
+       " loc(\"model.py\":7:1)\n",
+       {"%0 = index (line 3): equal(%0, <", "%1 = map (model.py:7:1): equal(%0, %1)"}},
       {"%0 = index [d0] : f32 " ROWS "\n%1 = relayout %0 : f32 " SPLAT "\n",
-       {"%0 = index: equal", "%1 = relayout: equal", "%1 = relayout: relayout"}},
+       {"%0 = index (line 3): equal", "%1 = relayout (line 4): equal",
+        "%1 = relayout (line 4): relayout"}},
       {"%0 = index [d0] : f32\n%2 = for %0 over d2 = 0..3 by 1 : f32 {\n"
        "%1 = argument 0 : f32 " ROWS "\nyield %1 }\n%3 = result 0 of %2 : f32 " TRANSPOSED "\n",
-       {"%1 = argument: equal", "%3 = result: equal"}},
+       {"%1 = argument (line 5): equal", "%3 = result (line 7): equal"}},
       {"%0 = load 0 [d0] alias 7 : f32 " ROWS "\n%1 = load 0 [d1] alias 7 : f32 " TRANSPOSED "\n",
-       {"%0 = load: equal", "%1 = load: equal"}},
+       {"%0 = load (line 3): equal", "%1 = load (line 4): equal"}},
   };
   for (uint32_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     hlo_arena_t arena;
@@ -382,6 +404,7 @@ static void test_alias(void** unused) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_lanes_follow_memory),
+      cmocka_unit_test(test_lanes_follow_schedule),
       cmocka_unit_test(test_reduction_over_lanes),
       cmocka_unit_test(test_reduction_of_splat),
       cmocka_unit_test(test_relayout_is_put_in),

@@ -46,7 +46,7 @@ static hlo_status_t parse_iv(parser_t* p, const hlo_tile_block_t* block, const c
                              const hlo_expr_t** out_expr) {
   const hlo_tile_loop_t* loops[HLO_TILE_MAX_DEPTH];
   uint32_t count = hlo_tile_block_loops(block, loops);
-  hlo_tile_text_t ivs = {word + 1, word + 1};
+  hlo_tile_text_t ivs = {.start = word + 1, .at = word + 1};
   int64_t number = -1;
   if (word[0] != 'd' || !hlo_tile_text_number(&ivs, &number)) number = -1;
   for (uint32_t i = count; i-- > 0;) {
@@ -146,6 +146,18 @@ static hlo_status_t parse_range(parser_t* p, int64_t* low, int64_t* end) {
   return hlo_ok();
 }
 
+static hlo_status_t parse_schedule(parser_t* p, hlo_tile_schedule_t* schedule) {
+  for (uint32_t i = 0; i < HLO_TILE_SCHEDULE_COUNT; ++i) {
+    const hlo_tile_schedule_field_t* field = &hlo_tile_schedule_fields[i];
+    if (!hlo_tile_text_take(&p->text, field->name)) continue;
+    int64_t number;
+    EXPECT(p, hlo_tile_text_number(&p->text, &number) && number > 0 && is_moderate(number),
+           "a positive number for the schedule");
+    memcpy((char*)schedule + field->offset, &number, sizeof number);
+  }
+  return hlo_ok();
+}
+
 static hlo_status_t parse_loops(parser_t* p, hlo_tile_op_t* op) {
   do {
     EXPECT(p, op->loop_count < HLO_TILE_MAX_REDUCE_LOOPS, "fewer loops");
@@ -154,7 +166,7 @@ static hlo_status_t parse_loops(parser_t* p, hlo_tile_op_t* op) {
     int64_t iv;
     EXPECT(p, hlo_tile_text_word(&p->text, word, sizeof word) && word[0] == 'd',
            "an induction variable");
-    hlo_tile_text_t number = {word + 1, word + 1};
+    hlo_tile_text_t number = {.start = word + 1, .at = word + 1};
     EXPECT(p, hlo_tile_text_number(&number, &iv) && iv >= 0 && iv < HLO_EXPR_MAX_LOOPS,
            "the number of an induction variable before this");
     loop->iv = (uint32_t)iv;
@@ -164,6 +176,7 @@ static hlo_status_t parse_loops(parser_t* p, hlo_tile_op_t* op) {
            "'by' and a step");
     EXPECT(p, loop->step > 0 && is_moderate(loop->step) && loop->low < loop->end,
            "a step and a range of some numbers");
+    HLO_TRY(parse_schedule(p, &loop->schedule));
   } while (hlo_tile_text_take(&p->text, ","));
   return hlo_ok();
 }
@@ -298,9 +311,24 @@ static hlo_status_t parse_regions(parser_t* p, hlo_tile_op_t* op) {
   return hlo_ok();
 }
 
+static hlo_status_t parse_loc(parser_t* p, hlo_tile_loc_t* out_loc) {
+  int64_t line, column;
+  const char* file;
+  EXPECT(p, hlo_tile_text_take(&p->text, "("), "'('");
+  EXPECT(p, hlo_tile_text_quoted(&p->text, p->arena, &file), "a file's name in quotes");
+  EXPECT(p,
+         hlo_tile_text_take(&p->text, ":") && hlo_tile_text_number(&p->text, &line) &&
+             hlo_tile_text_take(&p->text, ":") && hlo_tile_text_number(&p->text, &column) &&
+             line >= 0 && line <= UINT32_MAX && column >= 0 && column <= UINT32_MAX &&
+             hlo_tile_text_take(&p->text, ")"),
+         "a line and a column");
+  *out_loc = (hlo_tile_loc_t){file, (uint32_t)line, (uint32_t)column};
+  return hlo_ok();
+}
+
 static hlo_status_t parse_op(parser_t* p, hlo_tile_block_t* block) {
-  hlo_tile_op_t fields = {0};
   uint32_t number = 0;
+  hlo_tile_op_t fields = {.loc = {.line = hlo_tile_text_line(&p->text)}};
   bool is_named = hlo_tile_text_take(&p->text, "%");
   if (is_named) {
     HLO_TRY(parse_number(p, &number, "a value's number"));
@@ -330,6 +358,7 @@ static hlo_status_t parse_op(parser_t* p, hlo_tile_block_t* block) {
   if (hlo_tile_text_is_next(&p->text, "<")) {
     HLO_TRY(hlo_tile_layout_parse(&p->kernel->layouts, &p->text.at, &fields.layout));
   }
+  if (hlo_tile_text_take(&p->text, "loc")) HLO_TRY(parse_loc(p, &fields.loc));
   hlo_tile_op_t* op = hlo_tile_begin(p->kernel, block, &fields);
   HLO_TRY(hlo_arena_status(p->arena));
   if (info->region_count) HLO_TRY(parse_regions(p, op));
@@ -398,7 +427,7 @@ static hlo_status_t parse_kernel(parser_t* p) {
 
 hlo_status_t hlo_tile_kernel_parse(hlo_arena_t* arena, const char* text,
                                    hlo_tile_kernel_t** out_kernel) {
-  parser_t parser = {.arena = arena, .text = {text, text}};
+  parser_t parser = {.arena = arena, .text = {.start = text, .at = text}};
   parser.values = hlo_arena_array(arena, MAX_VALUES, sizeof *parser.values);
   HLO_TRY(hlo_arena_status(arena));
   HLO_TRY(parse_kernel(&parser));

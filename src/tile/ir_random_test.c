@@ -162,9 +162,10 @@ static void put_loop(maker_t* m, hlo_tile_block_t* block) {
                                              HLO_TILE_OP_reduce};
   uint32_t which = below(m, 4), results = which == 0 ? 1 + below(m, 2) : which == 3;
   int64_t extent = 2 + below(m, 3);
-  hlo_tile_op_t fields = {.kind = kinds[which],
-                          .loop_count = 1,
-                          .loops = {{m->iv_count++, 0, extent, which ? 1 + below(m, 4) : 1}}};
+  hlo_tile_op_t fields = {
+      .kind = kinds[which],
+      .loop_count = 1,
+      .loops = {{.iv = m->iv_count++, .end = extent, .step = which ? 1 + below(m, 4) : 1}}};
   if (results) fields.dtype = HLO_DTYPE_F32;
   if (which == 3) fields.reducers[fields.reducer_count++] = HLO_OP_add;
   for (uint32_t i = 0; i < results; ++i) fields.operands[fields.operand_count++] = some_float(m);

@@ -28,6 +28,17 @@ static const char* const TRANSPOSE =
     "  }\n"
     "}\n";
 
+static const char* const SCHEDULED =
+    "kernel scheduled version 3 {\n"
+    "  buffer f32[64] out\n"
+    "  %0 = constant 0x00000000 : f32\n"
+    "  parallel d0 = 0..8 by 1 chunk 2 loc(\"my \\22model\\22\\0A\\\\.py\":12:3) {\n"
+    "    for d1 = 0..8 by 8 lanes 4 unroll 2 stages 3 {\n"
+    "      store 0 [8*d0 + d1] %0 loc(\"model.py\":13:1)\n"
+    "    }\n"
+    "  }\n"
+    "}\n";
+
 static void test_transpose(void** unused) {
   (void)unused;
   float in[35], out[35];
@@ -321,8 +332,8 @@ static void test_switch(void** unused) {
 
 static void test_text(void** unused) {
   (void)unused;
-  static const char* const* const texts[] = {&TRANSPOSE, &SOFT,      &PRODUCT, &PLACES,
-                                             &GROW,      &FIBONACCI, &CHOOSE};
+  static const char* const* const texts[] = {&TRANSPOSE, &SCHEDULED, &SOFT,      &PRODUCT,
+                                             &PLACES,    &GROW,      &FIBONACCI, &CHOOSE};
   for (uint32_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
     hlo_arena_t arena;
     hlo_arena_init(&arena, 0);
@@ -343,13 +354,13 @@ static uint32_t below(uint32_t n) {
 // Text with pieces of it changed, doubled or gone is read or refused, never anything else.
 static void test_changed_text(void** unused) {
   (void)unused;
-  static const char* const* const texts[] = {&TRANSPOSE, &SOFT,      &PRODUCT, &PLACES,
-                                             &GROW,      &FIBONACCI, &CHOOSE};
+  static const char* const* const texts[] = {&TRANSPOSE, &SCHEDULED, &SOFT,      &PRODUCT,
+                                             &PLACES,    &GROW,      &FIBONACCI, &CHOOSE};
   static const char marks[] = "0123456789%[](){}:,=<>|*+-/. dfx\n";
   uint32_t read = 0;
   for (int round = 0; round < 4000; ++round) {
     char text[2048];
-    const char* from = *texts[below(7)];
+    const char* from = *texts[below(sizeof texts / sizeof *texts)];
     size_t length = strlen(from);
     memcpy(text, from, length + 1);
     for (uint32_t n = 1 + below(3); n > 0; --n) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tile/ir_impl.h"
+#include "tile/text.h"
 
 static const char* const DIRECTIONS[] = {"EQ", "NE", "GE", "GT", "LE", "LT"};
 
@@ -93,6 +94,10 @@ static void print_loops(const hlo_tile_op_t* op, hlo_strbuf_t* out) {
     const hlo_tile_loop_t* loop = &op->loops[i];
     hlo_strbuf_printf(out, "%sd%u = %" PRId64 "..%" PRId64 " by %" PRId64, i ? ", " : " ", loop->iv,
                       loop->low, loop->end, loop->step);
+    for (uint32_t k = 0; k < HLO_TILE_SCHEDULE_COUNT; ++k) {
+      int64_t number = hlo_tile_schedule_get(&loop->schedule, k);
+      if (number) hlo_strbuf_printf(out, " %s %" PRId64, hlo_tile_schedule_fields[k].name, number);
+    }
   }
 }
 
@@ -155,6 +160,22 @@ static const details_fn_t DETAILS[HLO_TILE_OP_KIND_COUNT] = {
 
 // ---- operations
 
+static void print_loc(const hlo_tile_loc_t* loc, hlo_strbuf_t* out) {
+  hlo_strbuf_puts(out, " loc(");
+  hlo_tile_text_print_quoted(loc->file, out);
+  hlo_strbuf_printf(out, ":%u:%u)", loc->line, loc->column);
+}
+
+void hlo_tile_op_format(const hlo_tile_op_t* op, hlo_strbuf_t* out) {
+  if (hlo_tile_op_has_result(op)) hlo_strbuf_printf(out, "%%%u = ", op->number);
+  hlo_strbuf_puts(out, hlo_tile_op_name(op->kind));
+  if (op->loc.file) {
+    hlo_strbuf_printf(out, " (%s:%u:%u)", op->loc.file, op->loc.line, op->loc.column);
+  } else if (op->loc.line) {
+    hlo_strbuf_printf(out, " (line %u)", op->loc.line);
+  }
+}
+
 static void print_block(const hlo_tile_block_t* block, uint32_t indent, hlo_strbuf_t* out) {
   for (const hlo_tile_op_t* op = block->first; op; op = op->next) {
     hlo_strbuf_printf(out, "%*s", (int)(2 * indent), "");
@@ -170,6 +191,7 @@ static void print_block(const hlo_tile_block_t* block, uint32_t indent, hlo_strb
       hlo_strbuf_putc(out, ' ');
       hlo_tile_layout_print(op->layout, out);
     }
+    if (op->loc.file) print_loc(&op->loc, out);
     const hlo_tile_block_t* region = hlo_tile_op_has_regions(op->kind) ? &op->body : NULL;
     for (; region; region = region->next) {
       hlo_strbuf_puts(out, " {\n");
@@ -180,12 +202,21 @@ static void print_block(const hlo_tile_block_t* block, uint32_t indent, hlo_strb
   }
 }
 
+static bool is_scheduled(const hlo_tile_op_t* op) {
+  for (uint32_t i = 0; i < op->loop_count * HLO_TILE_SCHEDULE_COUNT; ++i) {
+    const hlo_tile_loop_t* loop = &op->loops[i / HLO_TILE_SCHEDULE_COUNT];
+    if (hlo_tile_schedule_get(&loop->schedule, i % HLO_TILE_SCHEDULE_COUNT)) return true;
+  }
+  return false;
+}
+
 uint32_t hlo_tile_kernel_version(const hlo_tile_kernel_t* kernel) {
   uint32_t version = 1;
   for (const hlo_tile_op_t* op = hlo_tile_first_op(kernel); op; op = hlo_tile_next_op(op)) {
     uint32_t since = hlo_tile_op_infos[op->kind].since;
     bool carries = op->kind == HLO_TILE_OP_for && op->operand_count > 0;
     if (since < 2 && (op->alias || carries)) since = 2;
+    if (since < 3 && (op->loc.file || is_scheduled(op))) since = 3;
     if (since > version) version = since;
   }
   return version;

@@ -16,9 +16,9 @@ static const char* const RULES[HLO_TILE_RULE_COUNT] = {
 };
 
 static hlo_status_t wrong(const hlo_tile_op_t* op, hlo_tile_rule_t rule) {
-  const char *name = hlo_tile_op_name(op->kind), *what = RULES[rule];
-  return hlo_tile_op_has_result(op) ? hlo_invalid_argument("%%%u = %s: %s", op->number, name, what)
-                                    : hlo_invalid_argument("%s: %s", name, what);
+  HLO_SCOPED_STRBUF name = {0};
+  hlo_tile_op_format(op, &name);
+  return hlo_invalid_argument("%s: %s", hlo_strbuf_text(&name), RULES[rule]);
 }
 
 #define CHECK(op, condition, rule) \
@@ -50,6 +50,25 @@ static hlo_status_t check_expr(const verifier_t* v, const hlo_tile_op_t* op, con
   return hlo_ok();
 }
 
+static hlo_status_t check_schedule(const hlo_tile_op_t* op, const hlo_tile_loop_t* loop) {
+  const hlo_tile_schedule_t* schedule = &loop->schedule;
+  for (uint32_t i = 0; i < HLO_TILE_SCHEDULE_COUNT; ++i) {
+    CHECK(op, hlo_tile_schedule_get(schedule, i) >= 0, SCHEDULE_NUMBER);
+  }
+  CHECK(op, !schedule->chunk || op->kind == HLO_TILE_OP_parallel, SCHEDULE_CHUNK);
+  CHECK(op, !schedule->stages || op->kind != HLO_TILE_OP_parallel, SCHEDULE_STAGES);
+  if (!schedule->lanes) return hlo_ok();
+  int64_t extent = loop->end - loop->low, tile = loop->step < extent ? loop->step : extent;
+  CHECK(op, tile % schedule->lanes == 0, SCHEDULE_LANES);
+  const hlo_tile_loop_t* around[HLO_TILE_MAX_DEPTH];
+  uint32_t count = hlo_tile_block_loops(op->block, around);
+  for (uint32_t i = 0; i < count; ++i) CHECK(op, !around[i]->schedule.lanes, SCHEDULE_LANES_TWICE);
+  for (uint32_t i = 0; i < op->loop_count; ++i) {
+    CHECK(op, &op->loops[i] == loop || !op->loops[i].schedule.lanes, SCHEDULE_LANES_TWICE);
+  }
+  return hlo_ok();
+}
+
 static hlo_status_t check_loops(const hlo_tile_op_t* op) {
   const hlo_tile_loop_t* around[HLO_TILE_MAX_DEPTH];
   uint32_t count = hlo_tile_block_loops(op->block, around);
@@ -60,6 +79,7 @@ static hlo_status_t check_loops(const hlo_tile_op_t* op) {
     CHECK(op, loop->iv < HLO_EXPR_MAX_LOOPS && loop->step > 0 && loop->low < loop->end, LOOP_STEPS);
     for (uint32_t k = 0; k < count; ++k) CHECK(op, around[k]->iv != loop->iv, LOOP_AROUND);
     for (uint32_t k = 0; k < i; ++k) CHECK(op, op->loops[k].iv != loop->iv, LOOP_TWICE);
+    HLO_TRY(check_schedule(op, loop));
   }
   return hlo_ok();
 }
@@ -187,10 +207,11 @@ static hlo_status_t check_layout(const hlo_tile_op_t* op) {
   CHECK(op, op->layout->rank == rank, LAYOUT_RANK);
   for (uint32_t i = 0; i < rank; ++i) {
     if (op->layout->dims[i] == dims[i]) continue;
-    return hlo_invalid_argument("%%%u = %s: %s: dimension %u has %" PRId64
-                                " elements, the tile %" PRId64,
-                                op->number, hlo_tile_op_name(op->kind),
-                                RULES[HLO_TILE_RULE_LAYOUT_SHAPE], i, op->layout->dims[i], dims[i]);
+    HLO_SCOPED_STRBUF name = {0};
+    hlo_tile_op_format(op, &name);
+    return hlo_invalid_argument("%s: %s: dimension %u has %" PRId64 " elements, the tile %" PRId64,
+                                hlo_strbuf_text(&name), RULES[HLO_TILE_RULE_LAYOUT_SHAPE], i,
+                                op->layout->dims[i], dims[i]);
   }
   return hlo_ok();
 }

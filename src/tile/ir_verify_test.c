@@ -25,6 +25,11 @@ static const refusal_t TEXTS[] = {
     {"%0 = argument x : f32\n", "an argument's number"},
     {"%0 = load 0 [0] alias x : f32\n", "number of an alias"},
     {"%0 = index [0] alias 1 : f32\n", "':' and an element type"},
+    {"for d0 = 0..4 by 1 unroll 0 {\n}\n", "a positive number for the schedule"},
+    {"%0 = load 0 [0] : f32 loc(a.py:1:2)\n", "a file's name in quotes"},
+    {"%0 = load 0 [0] : f32 loc(\"a\\0\":1:2)\n", "a file's name in quotes"},
+    {"%0 = load 0 [0] : f32 loc(\"a.py\":1)\n", "a line and a column"},
+    {"%0 = load 0 [0] : f32 loc(\"a.py\":1:-2)\n", "a line and a column"},
     {"nothing\n", "an operation"},
 };
 
@@ -91,6 +96,12 @@ static const refusal_t RULES[] = {
      "no such argument"},
     {ONE "%3 = for %0 over d0 = 0..4 by 1 : f32 {\n%4 = argument 0 : s32\nyield %0\n}\n",
      "than the argument's"},
+    {"for d0 = 0..4 by 1 chunk 2 {\n}\n", "chunks of a loop that is not parallel"},
+    {"parallel d0 = 0..4 by 1 stages 2 {\n}\n", "stages of a loop that is not sequential"},
+    {"for d0 = 0..4 by 1 lanes 2 {\n}\n", "lanes that do not divide the tile"},
+    {"for d0 = 0..4 by 4 lanes 2 {\nfor d1 = 0..8 by 4 lanes 4 {\n}\n}\n", "lanes along two loops"},
+    {"%0 = reduce add over d0 = 0..4 by 4 lanes 2, d1 = 0..8 by 4 lanes 4 : f32 {\n}\n",
+     "lanes along two loops"},
     {"%0 = load 0 [0] : f32 <8 | 0:8/1 lane 1>\n", "a layout of other dimensions"},
     {"for d0 = 0..8 by 4 {\n%0 = load 0 [d0] : f32 <8 | 0:8/1 lane 1>\n}\n",
      "a layout of another shape than the tile's: dimension 0 has 8 elements, the tile 4"},
@@ -100,7 +111,7 @@ static void check_refusal(const refusal_t* refusal) {
   hlo_arena_t arena;
   hlo_arena_init(&arena, 0);
   const char* text = hlo_arena_printf(
-      &arena, "kernel wrong version 2 {\nbuffer f32[9]\nbuffer f32[9] out\n%s}\n", refusal->body);
+      &arena, "kernel wrong version 3 {\nbuffer f32[9]\nbuffer f32[9] out\n%s}\n", refusal->body);
   hlo_tile_kernel_t* kernel = NULL;
   hlo_status_t status = hlo_tile_kernel_parse(&arena, text, &kernel);
   assert_int_equal(hlo_status_code(status), HLO_STATUS_INVALID_ARGUMENT);
@@ -128,7 +139,12 @@ typedef struct built {
 } built_t;
 
 static const built_t BUILT[] = {
-    {"a loop without steps", {.kind = HLO_TILE_OP_for, .loop_count = 1, .loops = {{0, 4, 4, 1}}}},
+    {"a loop without steps",
+     {.kind = HLO_TILE_OP_for, .loop_count = 1, .loops = {{.low = 4, .end = 4, .step = 1}}}},
+    {"a schedule with a negative number",
+     {.kind = HLO_TILE_OP_for,
+      .loop_count = 1,
+      .loops = {{.end = 4, .step = 1, .schedule = {.unroll = -1}}}}},
     {"no such buffer", {.kind = HLO_TILE_OP_load, .dtype = HLO_DTYPE_F32, .buffer = 7}},
     {"an induction variable of no enclosing loop",
      {.kind = HLO_TILE_OP_index, .dtype = HLO_DTYPE_F32}},
@@ -181,6 +197,16 @@ static void test_every_rule_is_broken(void** unused) {
   }
 }
 
+// ---- places
+
+// Messages name the operation's source, or its line in the text.
+static void test_places(void** unused) {
+  (void)unused;
+  check_refusal(&(refusal_t){"\n%0 = load 0 [0] : s32\n", "%0 = load (line 5): another"});
+  check_refusal(&(refusal_t){"%0 = load 0 [0] : s32 loc(\"model.py\":12:3)\n",
+                             "%0 = load (model.py:12:3): another"});
+}
+
 // ---- versions
 
 typedef struct versioned {
@@ -193,8 +219,13 @@ static void test_versions(void** unused) {
       {"kernel old { buffer f32[9] out\n%0 = constant 0x00000000 : f32\nstore 0 [0] %0 }", NULL},
       {"kernel old version 1 { for d0 = 0..4 by 1 { } }", NULL},
       {"kernel now version 2 { for d0 = 0..4 by 1 { } }", NULL},
-      {"kernel new version 3 { }", "version 3: versions 1 to 2 can be read"},
-      {"kernel none version 0 { }", "version 0: versions 1 to 2 can be read"},
+      {"kernel now version 3 { for d0 = 0..4 by 1 unroll 4 { } }", NULL},
+      {"kernel new version 4 { }", "version 4: versions 1 to 3 can be read"},
+      {"kernel none version 0 { }", "version 0: versions 1 to 3 can be read"},
+      {"kernel old version 2 { for d0 = 0..4 by 1 unroll 4 { } }",
+       "of version 2 with what there is since version 3"},
+      {"kernel old version 2 { for d0 = 0..4 by 1 loc(\"a.py\":1:2) { } }",
+       "of version 2 with what there is since version 3"},
       {"kernel far version 99999999999999999999 { }", "a version"},
       {"kernel old version 1 { %0 = constant 0x00000000 : s32\nswitch %0 { } }",
        "of version 1 with what there is since version 2"},
@@ -220,7 +251,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_texts),    cmocka_unit_test(test_rules),
       cmocka_unit_test(test_built),    cmocka_unit_test(test_every_rule_is_broken),
-      cmocka_unit_test(test_versions),
+      cmocka_unit_test(test_versions), cmocka_unit_test(test_places),
   };
   return cmocka_run_group_tests_name("tile/ir_verify", tests, NULL, NULL);
 }

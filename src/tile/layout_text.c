@@ -99,7 +99,7 @@ static hlo_status_t parse(hlo_tile_layout_space_t* space, hlo_tile_text_t* text,
 
 hlo_status_t hlo_tile_layout_parse(hlo_tile_layout_space_t* space, const char** text,
                                    const hlo_tile_layout_t** out_layout) {
-  hlo_tile_text_t reader = {*text, *text};
+  hlo_tile_text_t reader = {.start = *text, .at = *text};
   HLO_TRY(parse(space, &reader, out_layout));
   *text = reader.at;
   return hlo_ok();

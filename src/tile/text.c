@@ -59,6 +59,65 @@ bool hlo_tile_text_number(hlo_tile_text_t* text, int64_t* out_number) {
   return true;
 }
 
+static int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+// Reads one character of a string, or returns 0 for what does not belong there.
+static char take_quoted(const char** at) {
+  char c = *(*at)++;
+  if (c != '\\') return c >= 32 && c < 127 ? c : 0;
+  if (**at == '\\') return *(*at)++;
+  int high = hex_digit(**at), low = high < 0 ? -1 : hex_digit((*at)[1]);
+  if (low < 0) return 0;
+  *at += 2;
+  return (char)(16 * high + low);
+}
+
+bool hlo_tile_text_quoted(hlo_tile_text_t* text, hlo_arena_t* arena, const char** out_text) {
+  hlo_tile_text_skip(text);
+  if (*text->at != '"') return false;
+  const char* at = text->at + 1;
+  size_t length = 0;
+  for (; *at != '"'; ++length) {
+    if (!*at || !take_quoted(&at)) return false;
+  }
+  char* copy = hlo_arena_alloc(arena, length + 1);
+  *out_text = copy;
+  const char* from = text->at + 1;
+  text->at = at + 1;
+  if (!copy) return true;
+  for (size_t i = 0; i < length; ++i) copy[i] = take_quoted(&from);
+  copy[length] = 0;
+  return true;
+}
+
+void hlo_tile_text_print_quoted(const char* text, hlo_strbuf_t* out) {
+  hlo_strbuf_putc(out, '"');
+  for (const char* c = text; *c; ++c) {
+    if (*c == '\\') {
+      hlo_strbuf_puts(out, "\\\\");
+    } else if (*c >= 32 && *c < 127 && *c != '"') {
+      hlo_strbuf_putc(out, *c);
+    } else {
+      hlo_strbuf_printf(out, "\\%02X", (unsigned char)*c);
+    }
+  }
+  hlo_strbuf_putc(out, '"');
+}
+
+uint32_t hlo_tile_text_line(hlo_tile_text_t* text) {
+  hlo_tile_text_skip(text);
+  if (!text->counted) {
+    text->counted = text->start;
+    text->line = 1;
+  }
+  for (; text->counted < text->at; ++text->counted) text->line += *text->counted == '\n';
+  return text->line;
+}
+
 hlo_status_t hlo_tile_text_error(const hlo_tile_text_t* text, const char* expected) {
   uint32_t line = 1;
   for (const char* c = text->start; c < text->at; ++c) line += *c == '\n';

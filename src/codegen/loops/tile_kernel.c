@@ -82,10 +82,11 @@ static void reduce_loops(const lowering_t* l, const hlo_tiled_t* tiled, hlo_tile
     if (space->extents[i] == 1 && space->loop_count > 1) continue;
     if (fields->loop_count == HLO_TILE_MAX_REDUCE_LOOPS) return;
     fields->loops[fields->loop_count++] =
-        (hlo_tile_loop_t){space->first_loop + i, 0, space->extents[i], 1};
+        (hlo_tile_loop_t){.iv = space->first_loop + i, .end = space->extents[i], .step = 1};
   }
   if (fields->loop_count == 0) {
-    fields->loops[fields->loop_count++] = (hlo_tile_loop_t){space->first_loop, 0, 1, 1};
+    fields->loops[fields->loop_count++] =
+        (hlo_tile_loop_t){.iv = space->first_loop, .end = 1, .step = 1};
   }
   hlo_tile_loop_t* last = &fields->loops[fields->loop_count - 1];
   if (hlo_kernel_form_of(l->kernel)) {
@@ -254,10 +255,12 @@ static bool lower_loops(lowering_t* l, const uint32_t* loops, uint32_t count) {
   for (uint32_t i = 0; i < count; ++i) {
     const hlo_tiled_loop_t* loop = &l->tiling->loops[loops[i]];
     bool is_parallel = l->kernel->chunk_count > 1 && (i == 0 || hlo_kernel_form_of(l->kernel));
-    hlo_tile_op_t fields = {
-        .kind = is_parallel ? HLO_TILE_OP_parallel : HLO_TILE_OP_for,
-        .loop_count = 1,
-        .loops = {{loops[i], loop->low, loop->end, tile_step(l->kernel, loops[i])}}};
+    hlo_tile_op_t fields = {.kind = is_parallel ? HLO_TILE_OP_parallel : HLO_TILE_OP_for,
+                            .loop_count = 1,
+                            .loops = {{.iv = loops[i],
+                                       .low = loop->low,
+                                       .end = loop->end,
+                                       .step = tile_step(l->kernel, loops[i])}}};
     level_t* level = &l->levels[l->level_count - 1];
     tile_loops[i] = hlo_tile_begin(l->tile, level->block, &fields);
     if (!tile_loops[i]) return refuse_tile(l, "memory");
