@@ -41,6 +41,29 @@ hlo_op_t hlo_collective_reducer(const hlo_node_t* node) {
   return op != HLO_OP_COUNT && hlo_op_has(op, HLO_TRAIT_COMMUTATIVE) ? op : HLO_OP_COUNT;
 }
 
+bool hlo_collective_has_plain_body(const hlo_node_t* node) {
+  const hlo_region_t* body = node->region_count == 1 ? node->regions[0] : NULL;
+  return body && body->first && body->first->next == body->last;
+}
+
+bool hlo_collective_set_dtype(hlo_node_t* node, const hlo_type_t* type) {
+  hlo_region_t* body = node->regions[0];
+  if (body->args[0]->type->dtype == type->dtype) return true;
+  const hlo_type_t* scalar = hlo_type_with_dims(body->module, type, 0, NULL);
+  if (!scalar) return false;
+  body->args[0]->type = body->args[1]->type = body->first->results[0].type = scalar;
+  return true;
+}
+
+bool hlo_convert_widens(const hlo_node_t* convert) {
+  const hlo_dtype_t from = hlo_node_operand_type(convert, 0)->dtype;
+  const hlo_dtype_t to = convert->results[0].type->dtype;
+  const hlo_dtype_info_t *narrow = hlo_dtype_info(from), *wide = hlo_dtype_info(to);
+  return hlo_dtype_is_float(from) && hlo_dtype_is_float(to) &&
+         wide->exponent_bits >= narrow->exponent_bits &&
+         wide->mantissa_bits >= narrow->mantissa_bits;
+}
+
 hlo_node_t* hlo_collective_create_like(hlo_op_t op, hlo_node_t* like, uint32_t operand_count,
                                        hlo_value_t* const* operands, uint32_t result_count,
                                        const hlo_type_t* const* result_types) {

@@ -24,6 +24,15 @@ bool hlo_call_communicates(const hlo_node_t* call);
 /// arguments; HLO_OP_COUNT for other bodies.
 hlo_op_t hlo_collective_reducer(const hlo_node_t* node);
 
+/// Returns true if the body is only its reducer, so that its element type can be changed.
+bool hlo_collective_has_plain_body(const hlo_node_t* node);
+/// Gives such a body the element type of `type`. False when memory is exhausted, which the module
+/// records.
+bool hlo_collective_set_dtype(hlo_node_t* node, const hlo_type_t* type);
+
+/// Returns true for a conversion of floats to floats that have all their values.
+bool hlo_convert_widens(const hlo_node_t* convert);
+
 /// Creates an unlinked node of an op that exchanges as `like` does, with those of its attributes
 /// that the op has, and its body, which it takes over: `like` is to be erased. Returns the poison
 /// node when memory is exhausted, and `like` keeps its body.

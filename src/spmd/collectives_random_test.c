@@ -149,6 +149,27 @@ static void write_sum_of_gathers(writer_t* w, uint32_t group, const char* result
   write_own_slice(w, group, result, sum, large, "4x4xi32", 4);
 }
 
+// Writes an op on two all_reduces whose results are moved: transposed, and a row replaced.
+static void write_sum_of_moves(writer_t* w, uint32_t group, const char* result, const char* x,
+                               const char* y) {
+  static const char* const ops[] = {"add", "add", "maximum", "minimum"};
+  const uint32_t n = w->next++, border = random_below(2);
+  char a[16], b[16];
+  snprintf(a, sizeof a, "%%ma%u", n);
+  snprintf(b, sizeof b, "%%mb%u", n);
+  write_reduction(w, "all_reduce", "", group, a, x, "4x4xi32", "4x4xi32");
+  write_reduction(w, "all_reduce", "", group, b, y, "4x4xi32", "4x4xi32");
+  hlo_strbuf_printf(
+      w->out,
+      "  %%mt%u = stablehlo.transpose %s, dims = [1, 0] : (tensor<4x4xi32>) -> tensor<4x4xi32>\n"
+      "  %%ms%u = stablehlo.slice %s [0:3, 0:4] : (tensor<4x4xi32>) -> tensor<3x4xi32>\n"
+      "  %%mc%u = stablehlo.constant dense<%u> : tensor<i32>\n"
+      "  %%mp%u = stablehlo.pad %%ms%u, %%mc%u, low = [1, 0], high = [0, 0], interior = [0, 0] : "
+      "(tensor<3x4xi32>, tensor<i32>) -> tensor<4x4xi32>\n"
+      "  %s = stablehlo.%s %%mt%u, %%mp%u : tensor<4x4xi32>\n",
+      n, a, n, random_below(8) ? b : a, n, border, n, n, n, result, ops[random_below(4)], n, n);
+}
+
 static void write_statement(writer_t* w) {
   static const char* const ops[] = {"add", "add", "subtract", "multiply"};
   const uint32_t group = random_group(), rows = 4 / kGroups[group].size;
@@ -160,7 +181,7 @@ static void write_statement(writer_t* w) {
   snprintf(small, sizeof small, "%ux4xi32", rows);
   snprintf(large, sizeof large, "%ux4xi32", 4 * kGroups[group].size);
   ++w->values;
-  switch (random_below(8)) {
+  switch (random_below(9)) {
     case 0: write_reduction(w, "all_reduce", "", group, result, x, "4x4xi32", "4x4xi32"); break;
     case 1:
       write_reduction(w, "reduce_scatter", "scatter_dimension = 0 : i64, ", group, part, x,
@@ -182,6 +203,7 @@ static void write_statement(writer_t* w) {
     case 4: write_permute(w, result, x); break;
     case 5: write_loop(w, result, x, y); break;
     case 6: write_sum_of_gathers(w, group, result, x, y, large); break;
+    case 7: write_sum_of_moves(w, group, result, x, y); break;
     default:
       hlo_strbuf_printf(w->out, "  %s = stablehlo.%s %s, %s : tensor<4x4xi32>\n", result,
                         ops[random_below(4)], x, y);

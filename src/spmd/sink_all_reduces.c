@@ -51,12 +51,6 @@ static uint32_t use_count(const hlo_value_t* value) {
   return count;
 }
 
-static bool is_widening(const hlo_node_t* node) {
-  const hlo_dtype_t from = hlo_node_operand_type(node, 0)->dtype, to = node->results[0].type->dtype;
-  const bool is_float = hlo_dtype_is_float(from) && hlo_dtype_is_float(to);
-  return is_float && hlo_dtype_info(to)->bits >= hlo_dtype_info(from)->bits;
-}
-
 static bool is_zero(const hlo_value_t* value) {
   const hlo_node_t* node = value->def;
   if (node && node->op == HLO_OP_broadcast_in_dim) node = hlo_node_operand(node, 0)->def;
@@ -77,7 +71,7 @@ static int moved_operand(const hlo_node_t* node) {
     case HLO_OP_transpose:
     case HLO_OP_reshape:
     case HLO_OP_slice: return 0;
-    case HLO_OP_convert: return is_widening(node) ? 0 : -1;
+    case HLO_OP_convert: return hlo_convert_widens(node) ? 0 : -1;
     case HLO_OP_select:
       return is_zero(hlo_node_operand(node, 1)) ? 2 : is_zero(hlo_node_operand(node, 2)) ? 1 : -1;
     default: return -1;
@@ -104,10 +98,8 @@ static bool find_collective(const hlo_region_t* body, bool takes_scatters, accum
   const hlo_node_t* c = a->collective;
   const bool is_scatter = takes_scatters && c->op == HLO_OP_reduce_scatter && has_one_use(value) &&
                           !has_selection && !a->update;
-  // The body's op is its only one, so that its element type can be changed.
   return (c->op == HLO_OP_all_reduce || is_scatter) && c->operand_count == 1 &&
-         hlo_collective_reducer(c) == HLO_OP_add &&
-         c->regions[0]->first->next == c->regions[0]->last &&
+         hlo_collective_reducer(c) == HLO_OP_add && hlo_collective_has_plain_body(c) &&
          hlo_type_is_static(hlo_node_operand_type(c, 0)) &&
          hlo_node_operand_type(c, 0)->dtype == c->results[0].type->dtype;
 }
@@ -241,13 +233,11 @@ static hlo_value_t* build_after(const accumulation_t* a, const hlo_type_t* type,
   hlo_value_t* initial = hlo_node_operand(a->loop, a->index);
   const hlo_type_t* result =
       hlo_type_with_dtype(module, a->collective->results[0].type, type->dtype);
-  const hlo_type_t* scalar = hlo_type_with_dims(module, type, 0, NULL);
-  if (!result || !scalar) return NULL;
+  if (!result) return NULL;
   hlo_node_t* new = hlo_collective_create_like(a->collective->op, a->collective, 1,
                                                &a->loop->operands[a->index].value, 1, &result);
   if (hlo_node_is_poison(new)) return NULL;
-  hlo_region_t* reducer = new->regions[0];
-  reducer->args[0]->type = reducer->args[1]->type = reducer->first->results[0].type = scalar;
+  if (!hlo_collective_set_dtype(new, type)) return NULL;
   hlo_node_insert_before(insertion_point, new);
   hlo_value_t* value = &new->results[0];
   for (uint32_t i = 0; i < a->move_count && value; ++i) {
