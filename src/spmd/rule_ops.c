@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ir/custom_call.h"
+#include "ir/sort_comparator.h"
 #include "spmd/rule_impl.h"
 
 static int64_t greatest_common_divisor(int64_t a, int64_t b) {
@@ -697,9 +698,11 @@ void hlo_rule_ragged_all_to_all(hlo_rule_builder_t* b) {
 // The reduced dimension of ApproxTopK is read whole or in parts; the k candidates are not divided.
 static void add_top_k(hlo_rule_builder_t* b) {
   const uint32_t result = hlo_rule_result(b, 0);
+  hlo_top_k_t top_k = {.axis = UINT32_MAX};
+  hlo_status_release(hlo_top_k_of(b->node, &top_k));  // without settings: the one that gets shorter
   for (uint32_t d = 0; d < hlo_rule_rank(b, 0); ++d) {
     const int64_t size = hlo_rule_size(b, 0, d);
-    if (size == hlo_rule_size(b, result, d)) {
+    if (d != top_k.axis && size == hlo_rule_size(b, result, d)) {
       hlo_rule_link_all(b, d, size, HLO_FACTOR_PASS_THROUGH);
       continue;
     }
