@@ -276,9 +276,9 @@ def page(tool):
              "Results of these programs are whole on every device if no operand divides them; that they are gathered "
              "at the end is not shown.", "",
              "Sizes that constraints inside of a program divide need not be multiples of the parts: the last parts are shorter, or "
-             "empty, and masked where an operation combines elements. Operations that cannot take such parts (custom calls, grouped "
-             "convolutions, batch statistics, selections of the best elements along the dimension, reshapes that join or split "
-             "it) get parts of equal size over fewer axes.", "",
+             "empty, and masked where an operation combines elements. Operations that cannot take such parts (custom calls, groups "
+             "of several features of a convolution, reshapes that join or split the dimension) get parts of equal size over fewer "
+             "axes.", "",
              "| operation | | local | sum | exchange | gather |", "|---|---|---|---|---|---|"]
     for row in ROWS:
         found = answers(tool, row)

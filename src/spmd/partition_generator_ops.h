@@ -466,6 +466,161 @@ static inline void hlo_gen_fft(hlo_generator_t* g, uint32_t v) {
   hlo_gen_add(g, &to);
 }
 
+// A transform of the last two dimensions, of sizes whose roots of unity are exact but for rounding.
+static inline void hlo_gen_fft_planes(hlo_generator_t* g, uint32_t v) {
+  const hlo_gen_shape_t from = g->shapes[v];
+  const int64_t *dims = from.dims, rank = from.rank;
+  if (rank < 2 || !hlo_gen_can_sum(&from, 16) || from.dtype != HLO_GEN_F32) return;
+  if (4 % dims[rank - 1] || 4 % dims[rank - 2]) return;
+  const uint32_t n = g->value_count;
+  const bool is_inverse = hlo_gen_below(g, 2);
+  hlo_gen_shape_t to = from;
+  HLO_SCOPED_STRBUF complex = {0};
+  if (!is_inverse) to.dims[rank - 1] = dims[rank - 1] / 2 + 1;
+  for (uint32_t d = 0; d < rank; ++d) hlo_strbuf_printf(&complex, "%lldx", (long long)to.dims[d]);
+  const char* type = hlo_strbuf_text(&complex);
+  if (is_inverse) {
+    hlo_gen_put(g, "    %%g%u = stablehlo.complex %%v%u, %%v%u : tensor<%scomplex<f32>>\n", n, v, v,
+                type);
+    hlo_gen_put(g, "    %%f%u = stablehlo.fft %%g%u, type = FFT, length = [", n, n);
+    hlo_gen_put_ints(g, &dims[rank - 2], 2);
+    hlo_gen_put(g, "] : (tensor<%scomplex<f32>>) -> tensor<%scomplex<f32>>\n", type, type);
+  } else {
+    hlo_gen_put(g, "    %%f%u = stablehlo.fft %%v%u, type = RFFT, length = [", n, v);
+    hlo_gen_put_ints(g, &dims[rank - 2], 2);
+    hlo_gen_put(g, "] : (");
+    hlo_gen_put_type(g, &from);
+    hlo_gen_put(g, ") -> tensor<%scomplex<f32>>\n", type);
+  }
+  hlo_gen_put(g, "    %%h%u = stablehlo.imag %%f%u : (tensor<%scomplex<f32>>) -> ", n, n, type);
+  hlo_gen_put_type(g, &to);
+  hlo_gen_put(
+      g, "\n    %%o%u = stablehlo.broadcast_in_dim %%zero_f32, dims = [] : (tensor<f32>) -> ", n);
+  hlo_gen_put_type(g, &to);
+  hlo_gen_put(g, "\n    %%j%u = stablehlo.round_nearest_even %%h%u : ", n, n);
+  hlo_gen_put_type(g, &to);
+  hlo_gen_put(g, "\n");
+  to.bound = 32 * from.bound;
+  hlo_gen_begin(g, 1);
+  hlo_gen_put(g, "stablehlo.add %%j%u, %%o%u : ", n, n);  // not -0
+  hlo_gen_put_type(g, &to);
+  hlo_gen_add(g, &to);
+}
+
+// Batch normalisation of a random feature: 0: inference, 1: training, 2: gradient.
+static inline void hlo_gen_batch_norm(hlo_generator_t* g, uint32_t v) {
+  static const char* const names[] = {"inference", "training", "grad"};
+  const hlo_gen_shape_t from = g->shapes[v];
+  if (!from.rank || from.dtype != HLO_GEN_F32) return;
+  const uint32_t kind = hlo_gen_below(g, 3), feature = hlo_gen_below(g, from.rank);
+  hlo_gen_shape_t row = {.rank = 1, .dtype = HLO_GEN_F32, .bound = 3};
+  row.dims[0] = from.dims[feature];
+  uint32_t operands[5] = {v};
+  const uint32_t counts[] = {5, 3, 5}, count = counts[kind];
+  for (uint32_t i = 1; i < count; ++i) operands[i] = hlo_gen_make(g, &row);
+  if (kind == 2) operands[4] = hlo_gen_find(g, &from, true);
+  // Variances are not negative.
+  const uint32_t variance = kind == 0 ? 4 : 3;
+  const uint32_t n = g->value_count;
+  if (kind != 1) {
+    hlo_gen_put(g, "    %%q%u = stablehlo.abs %%v%u : ", n, operands[variance]);
+    hlo_gen_put_type(g, &row);
+    hlo_gen_put(g, "\n");
+  }
+  hlo_gen_begin(g, kind ? 3 : 1);
+  hlo_gen_put(g, "\"stablehlo.batch_norm_%s\"(", names[kind]);
+  for (uint32_t i = 0; i < count; ++i) {
+    const bool is_variance = kind != 1 && i == variance;
+    hlo_gen_put(g, "%s%%%s%u", i ? ", " : "", is_variance ? "q" : "v",
+                is_variance ? n : operands[i]);
+  }
+  hlo_gen_put(g, ") <{epsilon = 1.0 : f32, feature_index = %u : i64}> : (", feature);
+  for (uint32_t i = 0; i < count; ++i) {
+    if (i) hlo_gen_put(g, ", ");
+    hlo_gen_put_type(g, &g->shapes[operands[i]]);
+  }
+  hlo_gen_put(g, kind ? ") -> (" : ") -> ");
+  hlo_gen_put_type(g, &from);
+  hlo_gen_shape_t to = from;
+  to.bound = row.bound = INFINITY;
+  hlo_gen_add(g, &to);
+  for (uint32_t i = 0; kind && i < 2; ++i) {
+    hlo_gen_put(g, ", ");
+    hlo_gen_put_type(g, &row);
+    hlo_gen_add(g, &row);
+  }
+  if (kind) hlo_gen_put(g, ")");
+}
+
+// The approximately best elements of any dimension, with their positions.
+static inline void hlo_gen_approx_top_k(hlo_generator_t* g, uint32_t v) {
+  const hlo_gen_shape_t from = g->shapes[v];
+  if (!from.rank || from.dtype != HLO_GEN_F32) return;
+  const uint32_t dim = hlo_gen_below(g, from.rank), n = g->value_count;
+  const uint32_t length = (uint32_t)from.dims[dim];
+  const uint32_t k = 1 + hlo_gen_below(g, hlo_gen_below(g, 2) ? length : (length + 7) / 8);
+  hlo_gen_shape_t index = from, to[2] = {from, from};
+  index.dtype = to[1].dtype = HLO_GEN_S32;
+  to[0].dims[dim] = to[1].dims[dim] = k;
+  to[1].bound = 16;
+  hlo_gen_put(g, "    %%at%u = stablehlo.iota dim = %u : ", n, dim);
+  hlo_gen_put_type(g, &index);
+  hlo_gen_put(g, "\n");
+  hlo_gen_begin(g, 2);
+  hlo_gen_put(g,
+              "stablehlo.custom_call @ApproxTopK(%%v%u, %%at%u, %%low_f32, %%low_i32) "
+              "{called_computations = [@first_is_greater], mhlo.backend_config = {top_k = %u : "
+              "i64, reduction_dim = %u : i64, aggregate_to_topk = true, is_fallback = true, "
+              "recall_target = 0.95 : f32, reduction_input_size_override = -1 : i64}} : (",
+              v, n, k, dim);
+  hlo_gen_put_type(g, &from);
+  hlo_gen_put(g, ", ");
+  hlo_gen_put_type(g, &index);
+  hlo_gen_put(g, ", tensor<f32>, tensor<i32>) -> (");
+  hlo_gen_put_type(g, &to[0]);
+  hlo_gen_put(g, ", ");
+  hlo_gen_put_type(g, &to[1]);
+  hlo_gen_put(g, ")");
+  hlo_gen_add(g, &to[0]);
+  hlo_gen_add(g, &to[1]);
+}
+
+// Sums along a dimension, with the last sum.
+static inline void hlo_gen_cumulative_scan(hlo_generator_t* g, uint32_t v) {
+  const hlo_gen_shape_t from = g->shapes[v];
+  if (!from.rank) return;
+  const uint32_t dim = hlo_gen_below(g, from.rank);
+  const bool is_sum = hlo_gen_can_sum(&from, 19);
+  hlo_gen_shape_t row = from, to = from;
+  --row.rank;
+  memmove(&row.dims[dim], &row.dims[dim + 1], (row.rank - dim) * sizeof *row.dims);
+  to.bound = from.bound * (is_sum ? (double)from.dims[dim] : 1) + 3;
+  const uint32_t first = hlo_gen_make(g, &row);
+  row.bound = g->shapes[first].bound;
+  if (is_sum && !hlo_gen_can_sum(&row, 19)) return;
+  hlo_gen_begin(g, 2);
+  hlo_gen_put(g, "chlo.scan (%%v%u) inits (%%v%u) dimension = %u attributes {} {\n", v, first, dim);
+  hlo_strbuf_t text = g->text;
+  g->text = (hlo_strbuf_t){0};
+  hlo_gen_put_type(g, &row);
+  hlo_strbuf_t type = g->text;
+  g->text = text;
+  const char* t = hlo_strbuf_text(&type);
+  hlo_gen_put(g,
+              "    ^bb0(%%x: %s, %%y: %s):\n      %%z = stablehlo.%s %%x, %%y : %s\n      "
+              "stablehlo.return %%z, %%z : %s, %s\n    } : (",
+              t, t, is_sum ? "add" : "maximum", t, t, t);
+  hlo_gen_put_type(g, &from);
+  hlo_gen_put(g, ", %s) -> (", t);
+  hlo_gen_put_type(g, &from);
+  hlo_gen_put(g, ", %s)", t);
+  hlo_strbuf_deinit(&type);
+  to.bound += row.bound;
+  row.bound = to.bound;
+  hlo_gen_add(g, &to);
+  hlo_gen_add(g, &row);
+}
+
 // The factor of a matrix with a large diagonal, and a system with the same matrix.
 static inline void hlo_gen_linear_algebra(hlo_generator_t* g, uint32_t v) {
   hlo_gen_shape_t shape = g->shapes[v], row = shape;

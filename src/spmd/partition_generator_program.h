@@ -37,6 +37,10 @@ static const struct {
     {"sort", hlo_gen_sort},
     {"top_k", hlo_gen_top_k},
     {"fft", hlo_gen_fft},
+    {"fft_planes", hlo_gen_fft_planes},
+    {"batch_norm", hlo_gen_batch_norm},
+    {"approx_top_k", hlo_gen_approx_top_k},
+    {"cumulative_scan", hlo_gen_cumulative_scan},
     {"linear_algebra", hlo_gen_linear_algebra},
     {"random_bits", hlo_gen_random_bits},
     {"dimension_size", hlo_gen_dimension_size},
@@ -166,7 +170,11 @@ static inline void hlo_gen_put_program(hlo_generator_t* g) {
   hlo_gen_put_type(g, &g->shapes[last]);
   hlo_gen_put(g, ", ");
   hlo_gen_put_type(g, &g->shapes[other]);
-  hlo_gen_put(g, "\n  }\n}\n");
+  hlo_gen_put(g,
+              "\n  }\n  func.func private @first_is_greater(%%a: tensor<f32>, %%b: tensor<f32>, "
+              "%%i: tensor<i32>, %%j: tensor<i32>) -> tensor<i1> {\n    %%c = stablehlo.compare "
+              "GT, %%a, %%b : (tensor<f32>, tensor<f32>) -> tensor<i1>\n    return %%c : "
+              "tensor<i1>\n  }\n}\n");
   hlo_strbuf_deinit(&body);
 }
 

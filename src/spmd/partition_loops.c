@@ -59,7 +59,8 @@ static const hlo_spec_t* choose_spec(hlo_partitioner_t* p, const hlo_node_t* loo
   c.trip_count = hlo_loop_trip_count(loop, TRIP_COUNT_MAX);
   for (const hlo_use_t* use = value->uses; use; use = use->next) {
     const bool is_slice = use->user->op == HLO_OP_dynamic_slice &&
-                          hlo_node_operand(use->user, 0) == value && is_inside(use->user->parent, loop);
+                          hlo_node_operand(use->user, 0) == value &&
+                          is_inside(use->user->parent, loop);
     if (is_slice) add_slice(&c, use->user);
   }
   if (!c.gathered || c.gathered == spec) return c.gathered;
@@ -95,8 +96,7 @@ static hlo_status_t gather_carried(hlo_partitioner_t* p, hlo_node_t* loop, uint3
   if (!chosen) return hlo_partitioner_status(p);
   if (chosen == old) return hlo_ok();
   *spec = chosen;
-  return hlo_local_set(p, &loop->results[i], old,
-                       hlo_local_get(p, hlo_node_operand(loop, i), old));
+  return hlo_local_set(p, &loop->results[i], old, hlo_local_get(p, hlo_node_operand(loop, i), old));
 }
 
 hlo_status_t hlo_gather_before_loop(hlo_partitioner_t* p, hlo_node_t* loop,

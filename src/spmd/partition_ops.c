@@ -95,6 +95,8 @@ static void find_divisible_factors(hlo_op_plan_t* plan) {
         kind == HLO_FACTOR_PASS_THROUGH || (kind == HLO_FACTOR_REDUCTION && hlo_can_combine(plan));
     // The bits are those of the whole result, unless partition_random.c finds their counters.
     if (plan->node->op == HLO_OP_rng_bit_generator) plan->is_divisible[f] = false;
+    // The types in the body are those of the whole dimensions.
+    if (plan->node->op == HLO_OP_chlo_scan) plan->is_divisible[f] = false;
     // The systems of a triangular_solve with one matrix are independent.
     if (plan->node->op == HLO_OP_triangular_solve && !has_factor(plan, 0, f)) {
       plan->is_divisible[f] = true;
@@ -460,7 +462,8 @@ static void divide_groups(hlo_op_plan_t* plan, hlo_node_t* local, hlo_attr_id_t 
   const int64_t dim = hlo_node_attr_int(local, dim_id, 0);
   const hlo_dim_axes_t* axes = &plan->factors[plan->rule->dims[0][dim].factors[0]];
   const int64_t parts = hlo_grid_size(p->grid, axes->axes, axes->count);
-  hlo_node_set_attr(local, count_id, hlo_attr_int(p->module, HLO_DTYPE_S64, count / parts));
+  hlo_node_set_attr(local, count_id,
+                    hlo_attr_int(p->module, HLO_DTYPE_S64, hlo_divide_up(count, parts)));
 }
 
 // Changes attributes that state sizes of dimensions.

@@ -10,6 +10,7 @@
 #include "ir/op_sharding.h"
 #include "ir/print.h"
 #include "ir/test_util.h"
+#include "passes/expand.h"
 #include "spmd/collective.h"
 #include "spmd/passes.h"
 #include "spmd/spmd.h"
@@ -205,6 +206,11 @@ static inline hlo_module_t* hlo_test_partition(const char* text, bool is_windowe
   return module;
 }
 
+static inline bool hlo_test_is_computed(const hlo_node_t* node) {
+  return node->op != HLO_OP_batch_norm_grad && node->op != HLO_OP_batch_norm_inference &&
+         node->op != HLO_OP_batch_norm_training;
+}
+
 /// Compares a program with what it is on one device, which is the same text if it has no manual
 /// computations.
 static inline void hlo_test_expect_partitioned(const char* text, const char* whole_text,
@@ -216,6 +222,8 @@ static inline void hlo_test_expect_partitioned(const char* text, const char* who
   const uint32_t in = type->input_count, out = type->element_count - in;
   for (uint32_t i = 0; i < in; ++i) inputs[i] = hlo_test_argument(type->elements[i], &random);
   hlo_test_check(hlo_passes_run(whole, "lower_shardy,drop_shardy", NULL));
+  bool is_expanded;  // both are to use the same formulas
+  hlo_test_check(hlo_expand(whole, NULL, hlo_test_is_computed, &is_expanded));
   hlo_test_run_whole(whole, in, inputs, wants);
   hlo_module_t* parts = hlo_test_partition(text, seed % 4 == 0);
   hlo_test_run_parts(text, parts, inputs, wants);

@@ -52,14 +52,12 @@ static bool takes_uneven(const hlo_node_t* node) {
     case HLO_OP_fft:
     case HLO_OP_cholesky:
     case HLO_OP_triangular_solve:
+    case HLO_OP_batch_norm_grad:
+    case HLO_OP_batch_norm_inference:
+    case HLO_OP_batch_norm_training:
     case HLO_OP_chlo_top_k: return true;
     case HLO_OP_scatter: return can_be_out_of_bounds(node);
     case HLO_OP_convolution:
-      if (hlo_node_attr_int(node, HLO_ATTR_feature_group_count, 1) > 1 ||
-          hlo_node_attr_int(node, HLO_ATTR_batch_group_count, 1) > 1) {
-        return false;
-      }
-      return has_products(node);
     case HLO_OP_dot:
     case HLO_OP_dot_general: return has_products(node);
     default: return false;

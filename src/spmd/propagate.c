@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ir/clone.h"
+#include "passes/expand.h"
 #include "spmd/propagate_impl.h"
 
 enum { PHASE_COUNT = 5 };
@@ -223,7 +224,20 @@ static hlo_status_t set_region(hlo_prop_t* prop, const hlo_region_t* region) {
   return hlo_ok();
 }
 
+// Loops of slices and reductions can be divided along dimensions that these ops need whole.
+static bool is_divided_as_it_is(const hlo_node_t* node) {
+  switch (node->op) {
+    case HLO_OP_batch_norm_grad:
+    case HLO_OP_batch_norm_inference:
+    case HLO_OP_batch_norm_training:
+    case HLO_OP_chlo_scan: return false;
+    default: return true;
+  }
+}
+
 hlo_status_t hlo_prop_run(hlo_prop_t* prop) {
+  bool is_expanded;
+  HLO_TRY(hlo_expand(prop->spmd->module, NULL, is_divided_as_it_is, &is_expanded));
   HLO_TRY(hlo_spmd_merge_reshapes(prop->func));
   HLO_TRY(hlo_spmd_split_constants(prop->func, &prop->arena));
   HLO_TRY(hlo_prop_build(prop));
