@@ -10,6 +10,8 @@
 // on. Elements are converted before they are added. Sums are regrouped: floats are rounded
 // differently.
 //
+// All_reduces whose results are kept, each in a slice of its own, are moved by sink_updates.c.
+//
 // A reduce_scatter is moved if the argument says so: its accumulator then has the size of the whole
 // operand, and the moves follow it after the loop.
 #include <string.h>
@@ -19,6 +21,7 @@
 #include "spmd/collective.h"
 #include "spmd/passes.h"
 #include "spmd/processes.h"
+#include "spmd/sink_impl.h"
 
 enum { MOVES_MAX = 8 };
 
@@ -292,6 +295,7 @@ static bool leaves_loop(const accumulation_t* all, uint32_t count, const accumul
 static hlo_status_t sink_from_loop(void* context, hlo_node_t* loop) {
   sinker_t* s = context;
   if (loop->op != HLO_OP_while || !hlo_region_terminator(loop->regions[1])) return hlo_ok();
+  HLO_TRY(hlo_sink_updates(s->ctx, loop));
   accumulation_t* all = hlo_arena_array(&s->ctx->scratch, loop->result_count, sizeof *all);
   if (!all) return hlo_arena_status(&s->ctx->scratch);
   uint32_t count = 0;
