@@ -7,7 +7,7 @@ HLOCC_AS_CPU=1 registers it as `cpu` instead, in the place of XLA's own client.
 """
 import os
 
-from hlocc import foreign
+from hlocc import foreign, pallas
 from hlocc.library import LibraryError, checked_library_path
 
 NAME = "hlocc"
@@ -63,5 +63,6 @@ def initialize():
     if not as_cpu:
         _keep_a_cpu_client(jax)
     foreign.connect(path, xla_client)
+    pallas.connect()
     xla_bridge._nonexperimental_plugins.add(key)
     xla_bridge.register_plugin(key, priority=PRIORITY, library_path=path, options=_client_options)

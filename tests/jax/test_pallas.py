@@ -1,0 +1,367 @@
+# SPDX-License-Identifier: Apache-2.0
+"""pallas_call compiled on hlocc, compared with interpret mode on XLA's cpu client."""
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+jax_version = tuple(map(int, jax.__version__.split(".")[:2]))
+if jax_version < (0, 10):
+    pytest.skip("JAX's own rule refuses kernels before 0.10", allow_module_level=True)
+
+from jax.experimental import pallas as pl  # noqa: E402
+from jax.experimental.pallas import tpu as pltpu  # noqa: E402
+
+from conftest import assert_close, is_ours  # noqa: E402
+
+
+@pytest.fixture
+def same(xla):
+    """same(f, *args): f(call, *args) compiled on hlocc and interpreted on XLA; the program's text."""
+
+    def run(f, *args, tolerance=None):
+        compiled = jax.jit(functools.partial(f, pl.pallas_call))
+        ours = compiled(*args)
+        assert all(is_ours(leaf) for leaf in jax.tree.leaves(ours))
+        interpreted = functools.partial(pl.pallas_call, interpret=True)
+        with jax.default_device(xla):
+            theirs = jax.jit(functools.partial(f, interpreted))(*args)
+        assert_close(ours, theirs, tolerance)
+        return compiled.lower(*args).as_text()
+
+    return run
+
+
+def like(x):
+    return jax.ShapeDtypeStruct(x.shape, x.dtype)
+
+
+def rows(height, width):
+    return pl.BlockSpec((height, width), lambda i: (i, 0))
+
+
+@pytest.fixture
+def matrix(random):
+    return random.standard_normal((64, 32)).astype(np.float32)
+
+
+# --- grids and blocks -----------------------------------------------------------------------------
+
+@pytest.mark.smoke
+def test_whole_arrays(same, matrix):
+    def kernel(x, y, o):
+        o[...] = x[...] * 2 + y[...]
+
+    assert "while" not in same(lambda call, x: call(kernel, like(x))(x, x), matrix)
+
+
+@pytest.mark.smoke
+def test_independent_steps_are_no_loop(same, matrix):
+    def kernel(x, o):
+        o[...] = jnp.exp(x[...]) + pl.program_id(0) * pl.num_programs(1) + pl.program_id(1)
+
+    def f(call, x):
+        spec = pl.BlockSpec((16, 8), lambda i, j: (i, j))
+        return call(kernel, like(x), grid=(4, 4), in_specs=[spec], out_specs=spec)(x)
+
+    assert "while" not in same(f, matrix)
+
+
+@pytest.mark.parametrize("block", [(24, 32), (64, 5), (7, 9), (None, 32), (16, None)])
+def test_ragged_and_squeezed_blocks(same, matrix, block):
+    def kernel(x, o):
+        o[...] = x[...] + 1
+
+    def f(call, x):
+        grid = tuple(pl.cdiv(n, b or 1) for n, b in zip(x.shape, block))
+        spec = pl.BlockSpec(block, lambda i, j: (i, j))
+        return call(kernel, like(x), grid=grid, in_specs=[spec], out_specs=spec)(x)
+
+    assert "while" not in same(f, matrix)
+
+
+def test_index_maps(same, matrix):
+    """Shifted, reversed, shared and repeated blocks; reversed outputs need a loop."""
+    def kernel(a, b, c, o):
+        o[...] = a[...] + b[...] * c[...]
+
+    def f(call, x, out_map):
+        specs = [pl.BlockSpec((8, 32), lambda i: (i + 1, 0)), pl.BlockSpec((8, 32), lambda i: (7 - i, 0)),
+                 pl.BlockSpec((8, 32), lambda i: (i // 2, 0))]
+        return call(kernel, jax.ShapeDtypeStruct((48, 32), x.dtype), grid=(6,), in_specs=specs,
+                    out_specs=pl.BlockSpec((8, 32), out_map))(x, x, x)
+
+    assert "while" not in same(lambda call, x: f(call, x, lambda i: (i, 0)), matrix)
+    assert "while" in same(lambda call, x: f(call, x, lambda i: (5 - i, 0)), matrix)
+
+
+def test_overlapping_elements(same, matrix):
+    def kernel(x, o):
+        o[...] = x[:8, :] - x[8:, :]
+
+    def f(call, x):
+        window = pl.BlockSpec((pl.Element(16), 32), lambda i: (8 * i, 0))
+        return call(kernel, jax.ShapeDtypeStruct((56, 32), x.dtype), grid=(7,), in_specs=[window],
+                    out_specs=rows(8, 32))(x)
+
+    same(f, matrix)
+
+
+def test_no_steps_and_few_steps(same, matrix):
+    def kernel(x, o):
+        o[...] = x[...] + 1
+
+    def f(call, x, steps):
+        return call(kernel, like(x), grid=(steps,), in_specs=[rows(8, 32)], out_specs=rows(8, 32),
+                    input_output_aliases={0: 0})(x)
+
+    for steps in (0, 1, 3):
+        same(functools.partial(f, steps=steps), matrix)
+    same(lambda call, x, steps: f(call, x, steps), matrix, np.int32(5))  # a dynamic grid
+
+
+# --- state between steps --------------------------------------------------------------------------
+
+def blocked_product(call, x, y, scratch, block=16):
+    def kernel(x, y, o, *rest):
+        total = rest[0] if scratch else o
+
+        @pl.when(pl.program_id(2) == 0)
+        def _():
+            total[...] = jnp.zeros_like(total)
+
+        total[...] += x[...] @ y[...]
+        if scratch:
+            @pl.when(pl.program_id(2) == pl.num_programs(2) - 1)
+            def _():
+                o[...] = jnp.maximum(total[...], 0)
+
+    shape = (x.shape[0], y.shape[1])
+    return call(kernel, jax.ShapeDtypeStruct(shape, x.dtype),
+                grid=(shape[0] // block, shape[1] // block, x.shape[1] // block),
+                in_specs=[pl.BlockSpec((block, block), lambda i, j, k: (i, k)),
+                          pl.BlockSpec((block, block), lambda i, j, k: (k, j))],
+                out_specs=pl.BlockSpec((block, block), lambda i, j, k: (i, j)),
+                scratch_shapes=[pltpu.VMEM((block, block), np.float32)] if scratch else [])(x, y)
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("scratch", [False, True])
+def test_accumulators(same, random, scratch):
+    """One loop, over the contraction, without conditions: its first and last steps are apart."""
+    x = random.standard_normal((48, 64)).astype(np.float32)
+    text = same(functools.partial(blocked_product, scratch=scratch), x, x.T.copy())
+    assert text.count("stablehlo.while") == 1 and "stablehlo.case" not in text
+
+
+def test_scratch_that_leads_from_step_to_step(same, matrix):
+    """A running sum down the rows: nothing may be computed at once."""
+    def kernel(x, o, total):
+        @pl.when(pl.program_id(0) == 0)
+        def _():
+            total[...] = jnp.zeros_like(total)
+
+        total[...] += x[...].sum(0, keepdims=True)
+        o[...] = x[...] + total[...]
+
+    def f(call, x):
+        return call(kernel, like(x), grid=(8,), in_specs=[rows(8, 32)], out_specs=rows(8, 32),
+                    scratch_shapes=[pltpu.VMEM((1, 32), np.float32)])(x)
+
+    assert "while" in same(f, matrix)
+
+
+def test_scratch_of_one_step(same, matrix):
+    def kernel(x, o, twice):
+        twice[...] = 2 * x[...]
+        twice[:4, :] += 1
+        o[...] = twice[...]
+
+    def f(call, x):
+        return call(kernel, like(x), grid=(8,), in_specs=[rows(8, 32)], out_specs=rows(8, 32),
+                    scratch_shapes=[pltpu.VMEM((8, 32), np.float32)])(x)
+
+    assert "while" not in same(f, matrix)
+
+
+def test_aliases(same, matrix):
+    """Blocks that the kernel does not write keep the values of the input."""
+    def kernel(x, o):
+        o[...] = -x[...]
+
+    def f(call, x):
+        spec = pl.BlockSpec((8, 32), lambda i: (i + 2, 0))
+        return call(kernel, like(x), grid=(4,), in_specs=[spec], out_specs=spec,
+                    input_output_aliases={0: 0})(x)
+
+    assert "while" not in same(f, matrix)
+
+
+# --- inside the kernel ----------------------------------------------------------------------------
+
+def test_conditions_on_program_ids(matrix):
+    """Interpret mode knows no program ids inside conditions."""
+    def kernel(x, o):
+        o[...] = x[...]
+
+        @pl.when(pl.program_id(0) % 2 == 1)
+        def _():
+            o[...] = x[...] * pl.program_id(0)
+
+    spec = rows(8, 32)
+    ours = pl.pallas_call(kernel, like(matrix), grid=(8,), in_specs=[spec], out_specs=spec)(matrix)
+    step = np.repeat(np.arange(8, dtype=np.float32), 8)[:, None]
+    np.testing.assert_array_equal(ours, np.where(step % 2 == 1, matrix * step, matrix))
+
+
+def test_loops_and_dynamic_slices(same, matrix):
+    def kernel(x, o):
+        def body(i, scale):
+            o[pl.ds(8 * i, 8), :] = x[pl.ds(8 * i, 8), :] * scale
+            return scale + 1
+
+        jax.lax.fori_loop(0, 4, body, 1.0)
+
+    def f(call, x):
+        return call(kernel, like(x), grid=(2,), in_specs=[rows(32, 32)], out_specs=rows(32, 32))(x)
+
+    same(f, matrix)
+
+
+def test_loops_that_end_by_the_program_id(same, matrix):
+    """Each step has its own number of iterations: steps run one after another."""
+    def kernel(x, o):
+        steps = pl.program_id(0) + 1
+        o[...] = jax.lax.fori_loop(0, steps, lambda i, c: c + x[...], jnp.zeros((8, 32)))
+
+    def f(call, x):
+        return call(kernel, like(x), grid=(8,), in_specs=[rows(8, 32)], out_specs=rows(8, 32))(x)
+
+    assert same(f, matrix).count("stablehlo.while") == 2
+
+
+def test_scalar_prefetch(same, matrix, random):
+    def kernel(order, x, o):
+        o[...] = x[...] + order[pl.program_id(0)]
+
+    def f(call, order, x):
+        spec = pltpu.PrefetchScalarGridSpec(
+            num_scalar_prefetch=1, grid=(8,),
+            in_specs=[pl.BlockSpec((8, 32), lambda i, order: (order[i], 0))],
+            out_specs=pl.BlockSpec((8, 32), lambda i, order: (i, 0)))
+        return call(kernel, like(x), grid_spec=spec)(order, x)
+
+    same(f, random.permutation(8).astype(np.int32), matrix)
+
+
+def test_prints(capsys, matrix):
+    def kernel(x, o):
+        o[...] = x[...]
+        pl.debug_print("step {}", pl.program_id(0))
+
+    spec = rows(16, 32)
+    jax.block_until_ready(pl.pallas_call(kernel, like(matrix), grid=(4,), in_specs=[spec],
+                                         out_specs=spec)(matrix))
+    jax.effects_barrier()
+    assert sorted(capsys.readouterr().out.splitlines()) == [f"step {i}" for i in range(4)]
+
+
+# --- transformations ------------------------------------------------------------------------------
+
+def row_softmax(call, x):
+    def kernel(x, o):
+        e = jnp.exp(x[...] - x[...].max(-1, keepdims=True))
+        o[...] = e / e.sum(-1, keepdims=True)
+
+    width = x.shape[1]
+    return call(kernel, like(x), grid=(x.shape[0],), in_specs=[rows(1, width)],
+                out_specs=rows(1, width))(x)
+
+
+def test_vmap_scan_and_jvp(same, random):
+    x = random.standard_normal((3, 16, 32)).astype(np.float32)
+    assert "while" not in same(lambda call, x: jax.vmap(functools.partial(row_softmax, call))(x), x)
+    same(lambda call, x: jax.lax.scan(lambda c, y: (c + row_softmax(call, y), y.sum()), x[0], x), x)
+    same(lambda call, x: jax.jvp(functools.partial(row_softmax, call), (x[0],), (x[1],)), x)
+
+
+def test_custom_vjp(same, matrix):
+    def f(call, x):
+        @jax.custom_vjp
+        def softmax(x):
+            return row_softmax(call, x)
+
+        def backward(y, g):
+            def kernel(y, g, o):
+                o[...] = y[...] * (g[...] - (y[...] * g[...]).sum(-1, keepdims=True))
+
+            return (call(kernel, like(y), grid=(8,), in_specs=[rows(8, 32)] * 2,
+                         out_specs=rows(8, 32))(y, g),)
+
+        softmax.defvjp(lambda x: (softmax(x),) * 2, backward)
+        return jax.grad(lambda x: (softmax(x) ** 2).sum())(x)
+
+    same(f, matrix)
+
+
+def test_shard_map(python):
+    status, out, err = python("""
+import jax, jax.numpy as jnp, numpy as np
+from jax.experimental import pallas as pl
+from jax.sharding import PartitionSpec as P
+mesh = jax.make_mesh((4,), ("i",), axis_types=(jax.sharding.AxisType.Auto,))
+
+def kernel(x, o):
+    o[...] = x[...] * 2 + pl.program_id(0)
+
+def f(x):
+    spec = pl.BlockSpec((4, 8), lambda i: (i, 0))
+    return pl.pallas_call(kernel, jax.ShapeDtypeStruct(x.shape, x.dtype), grid=(2,), in_specs=[spec],
+                          out_specs=spec)(x)
+
+x = np.arange(256, dtype=np.float32).reshape(32, 8)
+g = jax.jit(jax.shard_map(f, mesh=mesh, in_specs=P("i"), out_specs=P("i"), check_vma=False))
+np.testing.assert_array_equal(g(x), 2 * x + (np.arange(32) // 4 % 2)[:, None])
+""", JAX_PJRT_CLIENT_CREATE_OPTIONS="num_devices:4")
+    assert status == 0, err
+
+
+# --- refusals, and who is left alone --------------------------------------------------------------
+
+def test_unknown_primitives_are_refused_with_their_line(matrix):
+    def kernel(x, o):
+        pltpu.prng_seed(0)
+        o[...] = x[...]
+
+    with pytest.raises(NotImplementedError, match=r"primitive prng_seed at .*test_pallas.py:\d+"):
+        pl.pallas_call(kernel, like(matrix))(matrix)
+
+
+def test_other_clients_and_exports_keep_their_rule(xla, matrix):
+    def kernel(x, o):
+        o[...] = x[...]
+
+    call = jax.jit(pl.pallas_call(kernel, like(matrix)))
+    with jax.default_device(xla), pytest.raises(ValueError, match="Only interpret mode"):
+        call(matrix)
+    with pytest.raises(ValueError, match="Only interpret mode"):
+        jax.export.export(call, platforms=["cpu", "tpu"])(like(matrix))
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_pallas_may_be_imported_before_jax_starts_hlocc(python, early):
+    status, _, err = python(f"""
+import jax, numpy as np
+if not {early}:
+    jax.devices()
+from jax.experimental import pallas as pl
+
+def kernel(x, o):
+    o[...] = x[...] + 1
+
+x = np.ones((4, 4), np.float32)
+assert (pl.pallas_call(kernel, jax.ShapeDtypeStruct(x.shape, x.dtype))(x) == 2).all()
+""")
+    assert status == 0, err
