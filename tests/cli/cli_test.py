@@ -309,6 +309,9 @@ class CliTest(ToolTest):
         self.good("translate", "--to=hlo-proto", "-o", proto, stdin=ADD)
         self.assertEqual(self.good("translate", "--to=hlo", proto), text)
         self.assertIn("expected", self.bad(1, "translate", "--to=bytecode", stdin=ADD))
+        replicated = text.replace("parameter(0)", "parameter(0), parameter_replication={true}")
+        self.good("translate", "--to=hlo-proto", "-o", proto, stdin=replicated)
+        self.assertEqual(self.good("translate", "--to=hlo", proto), replicated)
 
     def test_elided_constants(self):
         hlo = ("HloModule m\nENTRY e {\n  a = f32[300,2] constant({...})\n  b = f32[300,2] constant({...})\n"

@@ -46,6 +46,18 @@ def test_xla_reads(path):
     assert len(again.computations()) == len(module.computations())
 
 
+def test_parameter_replication(tmp_path):
+    """XLA's text and proto say which arguments all replicas are given equal values of."""
+    text = ("HloModule m, replica_count=2\nENTRY e {\n  a = f32[] parameter(0), parameter_replication={true}\n"
+            "  b = f32[] parameter(1), parameter_replication={false}\n  ROOT s = f32[] add(a, b)\n}\n")
+    path = tmp_path / "m.pb"
+    path.write_bytes(_hlo.hlo_module_from_text(text).as_serialized_hlo_module_proto())
+    text = translate("hlo", path).decode()
+    assert "parameter(0), parameter_replication={true}" in text
+    assert "parameter(1), parameter_replication={false}" in text
+    assert _hlo.hlo_module_from_text(text).to_string().count("parameter_replication") == 2
+
+
 @pytest.mark.parametrize("name", ["cholesky_256", "maxpool2x2", "while_1e4_vec100", "conv3x3_fwd",
                                   "sort_rows_1000x1000", "mlp_train_digits", "lstm_scan_128",
                                   "scatter_add_1e6_scalars", "gather_rows_1e5x64"])

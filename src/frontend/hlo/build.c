@@ -1015,17 +1015,31 @@ static hlo_status_t mark_leaf_shardings(builder_t* b, const instruction_t* in, u
   return hlo_module_status(b->module);
 }
 
-// Copies the attributes of the entry's parameters to the arguments; of tuples, the sharding.
+// States for each leaf of a parameter whether all replicas are given equal values.
+static hlo_status_t mark_replication(builder_t* b, const instruction_t* in, uint32_t count,
+                                     const hlo_attr_t** attrs) {
+  if (!in->parameter_replication) return hlo_ok();
+  const hlo_wire_array_t* leaves = &in->parameter_replication->leaves;
+  for (uint32_t i = 0; i < count && i < leaves->count; ++i) {
+    const hlo_attr_t* value = hlo_attr_bool(b->module, ((const bool*)leaves->items)[i]);
+    const hlo_attr_t* list = value ? hlo_attr_array(b->module, 1, &value) : NULL;
+    if (!list) return hlo_module_status(b->module);
+    attrs[i] = hlo_attr_dict_with(b->module, attrs[i], "mhlo.parameter_replication", list);
+  }
+  return hlo_module_status(b->module);
+}
+
+// Copies the attributes of the entry's parameters to the arguments; of tuples, the sharding and
+// what is said of each leaf.
 static hlo_status_t mark_parameters(builder_t* b, const entry_args_t* args) {
   for (uint32_t i = 0; i < args->count; ++i) {
     hlo_desc_shape_t* shape = args->parameters[i]->shape;
     const hlo_attr_t** attrs = &args->func->arg_attrs[shape->first_leaf];
-    if (shape->element_type == HLO_DESC_TUPLE) {
-      HLO_TRY(mark_leaf_shardings(b, args->parameters[i],
-                                  hlo_desc_number_leaves(shape, shape->first_leaf), attrs));
-    } else {
-      HLO_TRY(extra_attrs(b, args->parameters[i], attrs));
-    }
+    const bool is_tuple = shape->element_type == HLO_DESC_TUPLE;
+    const uint32_t count = is_tuple ? hlo_desc_number_leaves(shape, shape->first_leaf) : 1;
+    HLO_TRY(is_tuple ? mark_leaf_shardings(b, args->parameters[i], count, attrs)
+                     : extra_attrs(b, args->parameters[i], attrs));
+    HLO_TRY(mark_replication(b, args->parameters[i], count, attrs));
   }
   return hlo_ok();
 }

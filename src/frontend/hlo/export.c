@@ -383,10 +383,27 @@ static hlo_status_t unique_name(exporter_t* ex, const char* wanted, const char**
   return hlo_ok();
 }
 
+static hlo_status_t export_replication(const exporter_t* ex, const hlo_attr_t* attrs,
+                                       hlo_desc_replication_t** out) {
+  const hlo_attr_t* list = hlo_attr_dict_get(attrs, "mhlo.parameter_replication");
+  if (!list || list->kind != HLO_ATTR_KIND_ARRAY || list->count != 1 ||
+      list->items[0]->kind != HLO_ATTR_KIND_BOOL) {
+    return hlo_ok();
+  }
+  hlo_desc_replication_t* replication = hlo_arena_alloc_zeroed(ex->arena, sizeof *replication);
+  bool* leaf = hlo_arena_alloc(ex->arena, sizeof *leaf);
+  if (!replication || !leaf) return hlo_arena_status(ex->arena);
+  *leaf = list->items[0]->i != 0;
+  replication->leaves = (hlo_wire_array_t){leaf, 1};
+  *out = replication;
+  return hlo_ok();
+}
+
 static hlo_status_t add_parameter(scope_t* s, uint32_t number, const hlo_desc_shape_t* shape,
                                   const hlo_attr_t* attrs, int64_t* out_id) {
   instruction_t fields = {.parameter_number = number};
   HLO_TRY(hlo_export_extra(s->exporter, attrs, &fields));
+  HLO_TRY(export_replication(s->exporter, attrs, &fields.parameter_replication));
   return hlo_export_add(s, "parameter", shape, 0, NULL, &fields, out_id);
 }
 

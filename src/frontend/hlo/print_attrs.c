@@ -331,6 +331,15 @@ static bool is_zero(const hlo_text_row_t* row, const void* field) {
   }
 }
 
+static void print_bools(printer_t* p, const hlo_wire_array_t* bools) {
+  hlo_strbuf_putc(p->out, '{');
+  for (size_t i = 0; i < bools->count; ++i) {
+    if (i) hlo_strbuf_putc(p->out, ',');
+    hlo_strbuf_puts(p->out, ((const bool*)bools->items)[i] ? "true" : "false");
+  }
+  hlo_strbuf_putc(p->out, '}');
+}
+
 static void print_value(printer_t* p, const hlo_text_row_t* row, const void* field) {
   const void* const* pointer = field;  // of the notations that are structs
   switch (row->notation) {
@@ -349,6 +358,7 @@ static void print_value(printer_t* p, const hlo_text_row_t* row, const void* fie
       hlo_strbuf_puts(p->out, hlo_dot_algorithm_numbered(*(const int32_t*)field)->name);
       return;
     case HLO_NOTE_INTS: hlo_hlo_print_ints(p, field); return;
+    case HLO_NOTE_BOOLS: print_bools(p, field); return;
     case HLO_NOTE_DIM:
       hlo_strbuf_printf(p->out, "%" PRId64,
                         *(const int64_t*)((const hlo_wire_array_t*)field)->items);

@@ -442,6 +442,18 @@ hlo_status_t hlo_text_string_map(hlo_text_t* t, hlo_desc_string_map_t** out_map)
   return hlo_ok();
 }
 
+static hlo_status_t read_bools(hlo_text_t* t, hlo_wire_array_t* out_values) {
+  HLO_TRY(hlo_text_expect(t, "{"));
+  *out_values = (hlo_wire_array_t){0};
+  while (!hlo_text_take(t, "}")) {
+    bool value;
+    if (out_values->count) HLO_TRY(hlo_text_expect(t, ","));
+    HLO_TRY(read_bool(t, &value));
+    HLO_TRY(hlo_text_append(t, out_values, &value, sizeof value));
+  }
+  return hlo_ok();
+}
+
 static hlo_status_t read_int_lists(hlo_text_t* t, hlo_wire_array_t* out_values) {
   HLO_TRY(hlo_text_expect(t, "{"));
   for (bool first = true; !hlo_text_take(t, "}"); first = false) {
@@ -475,6 +487,7 @@ static hlo_status_t read_scalar(hlo_text_t* t, const hlo_text_row_t* row, void* 
       return word.size == 5 ? hlo_ok() : hlo_text_error(t, "the order is not TOTAL");
     case HLO_NOTE_DIM: return hlo_text_append_int(t, field);
     case HLO_NOTE_INTS: return hlo_text_ints(t, field);
+    case HLO_NOTE_BOOLS: return read_bools(t, field);
     case HLO_NOTE_INT_LISTS: return read_int_lists(t, field);
     default: return hlo_text_string(t, field);
   }

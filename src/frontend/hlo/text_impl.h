@@ -48,6 +48,7 @@ typedef enum hlo_notation {
   HLO_NOTE_RNG_ENUM,   // ... in lower case after "rng_"
   HLO_NOTE_ALGORITHM,  // of a dot (algorithm.h)
   HLO_NOTE_INTS,
+  HLO_NOTE_BOOLS,      // {true,false}
   HLO_NOTE_INT_LISTS,  // {{1,2},{3}}, concatenated; never written
   HLO_NOTE_DIM,        // one number of a list
   HLO_NOTE_CALL,       // a computation, at position `index` of the called ones
