@@ -27,30 +27,51 @@ static hlo_dtype_t operand_dtype(const hlo_node_t* node) {
 
 // The types have equal sizes, and the register holds the operand's bits as in memory. Conversion to
 // f32 changes NaNs of f16 and of types below 16 bits, but not those of bf16.
-static bool supports_bitcast(const hlo_node_t* node) {
-  const hlo_type_t *from = hlo_node_operand_type(node, 0), *to = node->results[0].type;
-  size_t bytes = hlo_dtype_size_bytes(from->dtype);
-  return from->rank == to->rank && from->dtype != HLO_DTYPE_PRED && to->dtype != HLO_DTYPE_PRED &&
-         !is_short(from->dtype) && !is_short(to->dtype) &&
-         bytes == hlo_dtype_size_bytes(to->dtype) &&
-         (bytes == hlo_elementwise_register_bytes(from->dtype) || from->dtype == HLO_DTYPE_BF16) &&
-         hlo_vmath_memory_type(from->dtype, 1).elem != HLO_VIR_VOID;
+static bool supports_bitcast(hlo_dtype_t from, hlo_dtype_t to) {
+  size_t bytes = hlo_dtype_size_bytes(from);
+  return from != HLO_DTYPE_PRED && to != HLO_DTYPE_PRED && !is_short(from) && !is_short(to) &&
+         bytes == hlo_dtype_size_bytes(to) &&
+         (bytes == hlo_elementwise_register_bytes(from) || from == HLO_DTYPE_BF16) &&
+         hlo_vmath_memory_type(from, 1).elem != HLO_VIR_VOID;
 }
 
-bool hlo_elementwise_supports(const hlo_node_t* node) {
-  switch (node->op) {
-    case HLO_OP_bitcast_convert: return supports_bitcast(node);
+static hlo_elementwise_op_t op_of(const hlo_node_t* node) {
+  hlo_elementwise_op_t op = {.op = node->op,
+                             .operand_count = node->operand_count,
+                             .operand = operand_dtype(node),
+                             .result = node->results[0].type->dtype};
+  if (node->op == HLO_OP_compare) {
+    op.direction = hlo_node_attr_int(node, HLO_ATTR_comparison_direction, 0);
+    op.is_total_order =
+        hlo_node_attr_int(node, HLO_ATTR_compare_type, -1) == HLO_COMPARISON_TYPE_TOTALORDER;
+  }
+  return op;
+}
+
+bool hlo_elementwise_supports_op(const hlo_elementwise_op_t* op) {
+  switch (op->op) {
+    case HLO_OP_bitcast_convert: return supports_bitcast(op->operand, op->result);
     case HLO_OP_select:
     case HLO_OP_clamp:
     case HLO_OP_convert:
     case HLO_OP_compare: return true;
     default: break;
   }
-  if (!(hlo_op_info(node->op)->traits & HLO_TRAIT_ELEMENTWISE) || node->region_count ||
-      node->operand_count == 0 || node->operand_count > 2) {
+  if (!(hlo_op_info(op->op)->traits & HLO_TRAIT_ELEMENTWISE) || op->operand_count == 0 ||
+      op->operand_count > 2) {
     return false;
   }
-  return hlo_vmath_has(node->op, operand_dtype(node));
+  return hlo_vmath_has(op->op, op->operand);
+}
+
+bool hlo_elementwise_supports(const hlo_node_t* node) {
+  if (node->op == HLO_OP_bitcast_convert &&
+      hlo_node_operand_type(node, 0)->rank != node->results[0].type->rank) {
+    return false;
+  }
+  if (node->result_count == 0 || node->region_count) return false;
+  const hlo_elementwise_op_t op = op_of(node);
+  return hlo_elementwise_supports_op(&op);
 }
 
 double hlo_elementwise_cost(const hlo_node_t* node) {
@@ -145,34 +166,34 @@ static bool is_exact(hlo_op_t op) {
   }
 }
 
-hlo_vir_value_t* hlo_elementwise_emit(hlo_vir_builder_t* b, const hlo_node_t* node,
-                                      hlo_vir_value_t* const* operands) {
-  hlo_dtype_t dtype = operand_dtype(node);
-  switch (node->op) {
+hlo_vir_value_t* hlo_elementwise_emit_op(hlo_vir_builder_t* b, const hlo_elementwise_op_t* op,
+                                         hlo_vir_value_t* const* operands) {
+  switch (op->op) {
     case HLO_OP_select: return hlo_vmath_select(b, operands[0], operands[1], operands[2]);
-    case HLO_OP_clamp: return hlo_vmath_clamp(b, dtype, operands[0], operands[1], operands[2]);
-    case HLO_OP_convert:
-      return hlo_vmath_convert(b, dtype, node->results[0].type->dtype, operands[0]);
+    case HLO_OP_clamp:
+      return hlo_vmath_clamp(b, op->operand, operands[0], operands[1], operands[2]);
+    case HLO_OP_convert: return hlo_vmath_convert(b, op->operand, op->result, operands[0]);
     case HLO_OP_bitcast_convert: {
-      hlo_dtype_t to = node->results[0].type->dtype;
-      hlo_vir_elem_t memory = (hlo_vir_elem_t)hlo_vmath_memory_type(to, 1).elem;
-      hlo_vir_value_t* bits = hlo_vmath_to_memory(b, dtype, operands[0]);
+      hlo_vir_elem_t memory = (hlo_vir_elem_t)hlo_vmath_memory_type(op->result, 1).elem;
+      hlo_vir_value_t* bits = hlo_vmath_to_memory(b, op->operand, operands[0]);
       if (bits->type.elem != memory) bits = hlo_vir_convert(b, HLO_VIR_bitcast, memory, bits);
-      return hlo_vmath_from_memory(b, to, bits);
+      return hlo_vmath_from_memory(b, op->result, bits);
     }
-    case HLO_OP_compare: {
-      int64_t direction = hlo_node_attr_int(node, HLO_ATTR_comparison_direction, 0);
-      int64_t kind = hlo_node_attr_int(node, HLO_ATTR_compare_type, -1);
-      return hlo_vmath_compare(b, dtype, direction, kind == HLO_COMPARISON_TYPE_TOTALORDER,
-                               operands[0], operands[1]);
-    }
+    case HLO_OP_compare:
+      return hlo_vmath_compare(b, op->operand, op->direction, op->is_total_order, operands[0],
+                               operands[1]);
     default: {
-      hlo_vir_value_t* value = hlo_vmath_emit(b, node->op, dtype, operands[0],
-                                              node->operand_count > 1 ? operands[1] : NULL);
-      if (is_exact(node->op)) return value;
-      return hlo_vmath_round_result(b, node->op, node->results[0].type->dtype, value);
+      hlo_vir_value_t* value = hlo_vmath_emit(b, op->op, op->operand, operands[0],
+                                              op->operand_count > 1 ? operands[1] : NULL);
+      return is_exact(op->op) ? value : hlo_vmath_round_result(b, op->op, op->result, value);
     }
   }
+}
+
+hlo_vir_value_t* hlo_elementwise_emit(hlo_vir_builder_t* b, const hlo_node_t* node,
+                                      hlo_vir_value_t* const* operands) {
+  const hlo_elementwise_op_t op = op_of(node);
+  return hlo_elementwise_emit_op(b, &op, operands);
 }
 
 hlo_vir_value_t* hlo_elementwise_combine(hlo_vir_builder_t* b, hlo_op_t op, hlo_dtype_t dtype,

@@ -10,8 +10,19 @@
 bool hlo_elementwise_supports_dtype(hlo_dtype_t dtype);
 /// Returns true for a value of a single element that a register can hold.
 bool hlo_elementwise_is_scalar(const hlo_value_t* value);
+/// An elementwise op by its element types, without a node. The operands have one type, but for the
+/// condition of a select, which comes first.
+typedef struct hlo_elementwise_op {
+  hlo_op_t op;
+  uint32_t operand_count;
+  hlo_dtype_t operand, result;  // of the first operand; of the result
+  int64_t direction;            // of compare
+  bool is_total_order;          // of compare
+} hlo_elementwise_op_t;
+
 /// Returns true if the op can be computed lane by lane for its element types.
 bool hlo_elementwise_supports(const hlo_node_t* node);
+bool hlo_elementwise_supports_op(const hlo_elementwise_op_t* op);
 /// Returns a rough cost in vector operations.
 double hlo_elementwise_cost(const hlo_node_t* node);
 /// Returns the bytes of one lane in a register; 1 for masks.
@@ -49,6 +60,8 @@ hlo_vir_value_t* hlo_elementwise_from_integer(hlo_vir_builder_t* b, hlo_dtype_t 
 /// Emits the node on operands of equal lanes. Never NULL for supported nodes.
 hlo_vir_value_t* hlo_elementwise_emit(hlo_vir_builder_t* b, const hlo_node_t* node,
                                       hlo_vir_value_t* const* operands);
+hlo_vir_value_t* hlo_elementwise_emit_op(hlo_vir_builder_t* b, const hlo_elementwise_op_t* op,
+                                         hlo_vir_value_t* const* operands);
 /// Combines two values of a reduction with `op`; no masks. Floats are not rounded to a narrow type.
 hlo_vir_value_t* hlo_elementwise_combine(hlo_vir_builder_t* b, hlo_op_t op, hlo_dtype_t dtype,
                                          hlo_vir_value_t* x, hlo_vir_value_t* y);
