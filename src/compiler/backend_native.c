@@ -242,6 +242,7 @@ static hlo_status_t make(const hlo_backend_t* backend, const hlo_func_t* func,
       .target = target,
       .executor = HLO_EXECUTOR_MACHINE,
       .tile_meaning = &kTileMeaning,
+      .lowers_tiles = backend == &hlo_backend_tile_native,
       .check_plan = config->verify_each,
       .is_checked = config->verify_each && !config->listing,
       .is_profiled = config->profile_steps && !config->listing,
@@ -252,7 +253,9 @@ static hlo_status_t make(const hlo_backend_t* backend, const hlo_func_t* func,
       .parallel = &config->parallel,
       .helper_store = hlo_compile_cache_helper_store(config->cache),
       .jit = {.perf = config->perf, .gdb = config->gdb},
-      .kernels = wants_making(config) ? NULL : hlo_compile_cache_kernels(config->cache),
+      .kernels = wants_making(config) || backend == &hlo_backend_tile_native
+                     ? NULL
+                     : hlo_compile_cache_kernels(config->cache),
       .pool = config->cache ? hlo_compile_cache_pool(config->cache) : NULL,
       .compiler = config->cc,
       .dumper = config->dumper,
@@ -368,4 +371,5 @@ static hlo_status_t compile(const hlo_backend_t* backend, hlo_module_t* module,
 const hlo_backend_t hlo_backend_native = {"native", compile};
 const hlo_backend_t hlo_backend_vir = {"vir", compile};
 const hlo_backend_t hlo_backend_tile = {"tile", compile};
+const hlo_backend_t hlo_backend_tile_native = {"tile_native", compile};
 const hlo_backend_t hlo_backend_c = {"c", compile};

@@ -11,6 +11,7 @@ extern const hlo_backend_t hlo_backend_native;
 extern const hlo_backend_t hlo_backend_vir;
 /// The same with kernels run as Tile IR instead of vector IR: for tests.
 extern const hlo_backend_t hlo_backend_tile;
+extern const hlo_backend_t hlo_backend_tile_native;
 /// The same code as C source, compiled into a shared object by the system's compiler: for
 /// processors without an encoder, and for comparison. A compilation fails without a compiler
 /// (NOT_FOUND).

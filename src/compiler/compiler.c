@@ -81,8 +81,9 @@ hlo_cpu_t hlo_program_cpu(const hlo_program_t* program) {
   return program->target ? program->target->cpu : (hlo_cpu_t){0};
 }
 
-static const hlo_backend_t* const kBackends[] = {
-    &hlo_backend_native, &hlo_backend_interp, &hlo_backend_vir, &hlo_backend_tile, &hlo_backend_c};
+static const hlo_backend_t* const kBackends[] = {&hlo_backend_native,      &hlo_backend_interp,
+                                                 &hlo_backend_vir,         &hlo_backend_tile,
+                                                 &hlo_backend_tile_native, &hlo_backend_c};
 enum { BACKEND_COUNT = sizeof kBackends / sizeof *kBackends };
 
 const hlo_backend_t* hlo_backend_find(const char* name) {

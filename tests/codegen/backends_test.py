@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every back end gives the interpreter's results.
 
-  backends_test.py TOOL [BACKEND...]   (native, vir, tile and, where there is a C compiler, c)
+  backends_test.py TOOL [BACKEND...]   (native, vir, tile, tile_native and, where there is a C compiler, c)
 
 Runs the modules of this folder (files may hold several, cut at `// -----`), the textual modules of
 tests/bytecode and the quick ones of tests/programs on random arguments. Buffer plans are proved
@@ -21,7 +21,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 HAS_CC = any(shutil.which(name) for name in [os.environ.get("HLOCC_CC") or "cc", "gcc", "clang"])
-BACKENDS = ["native", "vir", "tile"] + ["c"] * HAS_CC
+BACKENDS = ["native", "vir", "tile", "tile_native"] + ["c"] * HAS_CC
 PROGRAMS = """add_100_args add_scalar chain_of_50_small_ops cholesky_256 cnn_small_train dus_in_scan_1000x1000
     gelu_layernorm_1e3 inv_256 lstm_scan_128 matmul_f32_256 mlp_train_digits qr_256 roll_elementwise_400
     scan_1e4_matvec16 scan_3x3_carry_1e4 unrolled_500_ops vmap_solve4_1e4 while_1e4_vec100""".split()

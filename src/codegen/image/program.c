@@ -191,16 +191,28 @@ static hlo_status_t print_decisions(const hlo_kernel_t* kernel, uint32_t number,
   return status;
 }
 
-// Makes kernels run as Tile IR, which is stored in the program; kernels without Tile IR run as
+// Makes the code of a kernel from its Tile IR unless that cannot be lowered.
+static hlo_status_t lower_tile(hlo_kernel_t* kernel, const hlo_tile_kernel_t* tile) {
+  hlo_status_t status = tile ? hlo_kernel_lower_tile(kernel, tile) : hlo_ok();
+  if (hlo_status_code(status) != HLO_STATUS_UNIMPLEMENTED) return status;
+  hlo_status_release(status);
+  return hlo_ok();
+}
+
+// Makes kernels run as Tile IR or code of it, which is stored in the program; other kernels run as
 // vector IR.
-static hlo_status_t run_as_tiles(hlo_kernel_t* const* kernels, uint32_t count, bool is_checked,
-                                 hlo_arena_t* arena) {
+static hlo_status_t use_tiles(hlo_kernel_t* const* kernels, uint32_t count,
+                              const hlo_code_options_t* options, hlo_arena_t* arena) {
   HLO_SCOPED_STRBUF text = {0};
   for (uint32_t i = 0; i < count; ++i) {
     hlo_tile_kernel_t* tile = NULL;
     if (!kernels[i]) continue;
-    HLO_TRY(make_tile(kernels[i], i, is_checked, arena, &text, &tile));
-    hlo_kernel_run_as_tile(kernels[i], tile);
+    HLO_TRY(make_tile(kernels[i], i, options->check_plan, arena, &text, &tile));
+    if (options->executor == HLO_EXECUTOR_TILES) {
+      hlo_kernel_run_as_tile(kernels[i], tile);
+    } else {
+      HLO_TRY(lower_tile(kernels[i], tile));
+    }
   }
   return hlo_ok();
 }
@@ -242,8 +254,8 @@ static hlo_status_t plan_once(const hlo_func_t* func, const hlo_code_options_t* 
   hlo_kernel_t** kernels = NULL;
   HLO_TRY(make_schedule(func, options, scratch, &schedule));
   HLO_TRY(list_kernels(schedule, scratch, &kernels));
-  if (options->executor == HLO_EXECUTOR_TILES) {
-    HLO_TRY(run_as_tiles(kernels, schedule->fusion_count, options->check_plan, arena));
+  if (options->executor == HLO_EXECUTOR_TILES || options->lowers_tiles) {
+    HLO_TRY(use_tiles(kernels, schedule->fusion_count, options, arena));
   }
   HLO_TRY(hlo_schedule_make_concurrent_groups(schedule, func->module, &options->target, scratch));
   if (options->check_plan) {

@@ -23,6 +23,7 @@ typedef struct hlo_code_options {
   hlo_target_t target;
   hlo_executor_t executor;
   const struct hlo_tile_meaning* tile_meaning;  // of executor TILES
+  bool lowers_tiles;         // code of kernels is made from their Tile IR where that is possible
   bool check_plan;           // prove the plan correct (hlo_plan_check()), verify the vector IR
   bool is_checked;           // the code checks its own accesses while it runs
   bool is_profiled;          // each step is a span of traces and recordings

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "codegen/body/call_site.h"
 #include "codegen/loops/kernel_emit_impl.h"
+#include "codegen/loops/tile_kernel.h"
 #include "codegen/math/math.h"
 
 // ---- leaves
@@ -652,6 +653,10 @@ hlo_status_t hlo_emit_form(hlo_emitter_t* e, hlo_arena_t* scratch, uint32_t phas
 void hlo_kernel_emit(const hlo_kernel_t* kernel, uint32_t phase, hlo_vir_builder_t* b,
                      hlo_vir_value_t* const* addresses, hlo_vir_value_t** values,
                      hlo_vir_value_t* chunk) {
+  if (kernel->lowered) {
+    hlo_kernel_emit_tile(kernel, b, addresses, chunk);
+    return;
+  }
   hlo_emitter_t e = make_emitter(kernel, b, addresses, values);
   hlo_arena_t scratch;
   hlo_arena_init(&scratch, 0);

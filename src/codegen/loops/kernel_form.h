@@ -97,8 +97,9 @@ struct hlo_kernel {
   double moved_bytes;   // of inputs and outputs, each element once
   uint64_t* shareable;  // by output: one bit per input that is read only where the output is
                         // written
-  const struct hlo_tile_kernel* tile;  // interpreted as Tile IR instead; NULL: compiled
-  hlo_kernel_summary_t summary;        // valid once everything is chosen
+  const struct hlo_tile_kernel* tile;     // interpreted as Tile IR instead; NULL: compiled
+  const struct hlo_tile_kernel* lowered;  // compiled from this Tile IR instead; NULL: as chosen
+  hlo_kernel_summary_t summary;           // valid once everything is chosen
 };
 
 /// One element, or lanes along one loop, of a kernel with a form: the input of the epilogue and the

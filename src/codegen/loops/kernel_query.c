@@ -65,7 +65,7 @@ size_t hlo_kernel_scratch_bytes(const hlo_kernel_t* kernel) {
 }
 
 bool hlo_kernel_reads_values(const hlo_kernel_t* kernel) {
-  return !hlo_kernel_is_called(kernel) && !kernel->tile &&
+  return !hlo_kernel_is_called(kernel) && !kernel->tile && !kernel->lowered &&
          hlo_kernel_has(kernel, HLO_KERNEL_VALUES) && kernel->chunk_count <= 1;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/tuning.h"
 #include "codegen/loops/kernel_impl.h"
+#include "codegen/tiles/lower.h"
 #include "ir/reducer.h"
 
 enum { MAX_LEVELS = 48, PRODUCT_DEPTH = 16 };
@@ -363,13 +364,47 @@ hlo_status_t hlo_kernel_to_tile(const hlo_kernel_t* kernel, hlo_arena_t* arena,
   return hlo_ok();
 }
 
-void hlo_kernel_run_as_tile(hlo_kernel_t* kernel, const hlo_tile_kernel_t* tile) {
-  kernel->tile = tile;
-  // The machine code of these kernels reads all inputs of an iteration before it writes; tiles do
-  // not.
+// The chosen loops read all inputs of an iteration before they write; tiles do not.
+static void share_no_tiles(const hlo_kernel_t* kernel) {
   bool is_one_iteration = kernel->loop_count == 0 || hlo_kernel_has(kernel, HLO_KERNEL_WHOLE);
   if (!is_one_iteration && !hlo_kernel_kinds[kernel->kind].reads_first) return;
   memset(kernel->shareable, 0, kernel->fusion->output_count * sizeof *kernel->shareable);
+}
+
+void hlo_kernel_run_as_tile(hlo_kernel_t* kernel, const hlo_tile_kernel_t* tile) {
+  kernel->tile = tile;
+  share_no_tiles(kernel);
+}
+
+hlo_status_t hlo_kernel_lower_tile(hlo_kernel_t* kernel, const hlo_tile_kernel_t* tile) {
+  const bool is_split = kernel->cut == HLO_KERNEL_CUT_REDUCTION && kernel->chunk_count > 1;
+  if (hlo_kernel_form_of(kernel) || is_split || kernel->summary.phase_count > 1) {
+    return hlo_unimplemented("fusion %u from tiles: its loops have phases, or are a form's",
+                             kernel->fusion->index);
+  }
+  HLO_TRY(hlo_tile_check_lowering(tile, kernel->target));
+  kernel->lowered = tile;
+  share_no_tiles(kernel);
+  return hlo_ok();
+}
+
+void hlo_kernel_emit_tile(const hlo_kernel_t* kernel, hlo_vir_builder_t* b,
+                          hlo_vir_value_t* const* addresses, hlo_vir_value_t* chunk) {
+  hlo_tile_cut_t cut = {0};
+  if (chunk && kernel->cut == HLO_KERNEL_CUT_TWO_LOOPS) {
+    hlo_vir_value_t* parts = hlo_vir_iconst(b, (int64_t)kernel->parts_per_outer);
+    cut.count = 2;
+    cut.loops[0].chunk = hlo_vir_index(b, HLO_VIR_idiv, chunk, parts);
+    cut.loops[0].size = 1;
+    cut.loops[1].chunk = hlo_vir_index(b, HLO_VIR_irem, chunk, parts);
+    cut.loops[1].size = kernel->chunk_size;
+  } else if (chunk) {
+    cut.count = 1;
+    cut.loops[0].chunk = chunk;
+    cut.loops[0].size = kernel->chunk_size;
+  }
+  for (uint32_t i = 0; i < cut.count; ++i) cut.loops[i].iv = kernel->loops[i];
+  hlo_tile_emit(kernel->lowered, kernel->target, &cut, b, addresses);
 }
 
 const hlo_tile_kernel_t* hlo_kernel_tile(const hlo_kernel_t* kernel) {

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+// Emits loops: over lanes with what remains of them, over single iterations, over chunks. A loop
+// whose step is above one has no order, so it may have lanes whatever its step is.
+#include "base/tuning.h"
+#include "codegen/tiles/lower_impl.h"
+#include "codegen/vir/unroll.h"
+
+enum { UNROLL_CHOICES = 3 };  // 1, 2, 4
+
+// ---- the choice of lanes
+
+// The accesses below an operation, along one loop.
+typedef struct lane_score {
+  uint32_t iv;
+  int64_t adjacent, apart;
+  uint32_t widest_bytes;  // of values that differ between lanes, and of vectors of positions
+  bool has_branch_store;  // a store where elements take different paths
+} lane_score_t;
+
+static void widen(lane_score_t* score, uint32_t bytes) {
+  if (bytes > score->widest_bytes) score->widest_bytes = bytes;
+}
+
+static void score_access(lane_score_t* score, const hlo_tile_op_t* op, bool may_gather) {
+  const hlo_tile_access_t access = hlo_tile_lane_access(op->offset, score->iv);
+  if (access == HLO_TILE_SAME) return;
+  if (access == HLO_TILE_ADJACENT) {
+    ++score->adjacent;
+  } else {
+    ++score->apart;
+  }
+  if (access == HLO_TILE_APART || may_gather) {
+    widen(score, hlo_vir_elem_bits(hlo_tile_index_elem(op->offset)) / 8);
+  }
+}
+
+static bool leaves_buffer(const hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
+  return op->offset->low < 0 || op->offset->high >= e->kernel->buffers[op->buffer].element_count;
+}
+
+static void score_block(const hlo_tile_emitter_t* e, const hlo_tile_block_t* block, bool is_branch,
+                        lane_score_t* score);
+
+static void score_op(const hlo_tile_emitter_t* e, const hlo_tile_op_t* op, bool is_branch,
+                     lane_score_t* score) {
+  const bool differs = op->offset && (op->offset->loops >> score->iv & 1);
+  const bool is_narrow = op->kind == HLO_TILE_OP_load || op->kind == HLO_TILE_OP_store;
+  if (is_narrow) score_access(score, op, leaves_buffer(e, op));
+  if (!is_narrow && differs) widen(score, hlo_vir_elem_bits(hlo_tile_index_elem(op->offset)) / 8);
+  score->has_branch_store |= op->kind == HLO_TILE_OP_store && is_branch;
+  // Every value inside may differ between lanes.
+  if (op->dtype != HLO_DTYPE_INVALID) widen(score, hlo_elementwise_register_bytes(op->dtype));
+  for (uint32_t i = 0; i < op->operand_count; ++i) {
+    widen(score, hlo_elementwise_register_bytes(op->operands[i]->dtype));
+  }
+  const bool branches = op->kind == HLO_TILE_OP_while || op->kind == HLO_TILE_OP_switch;
+  if (!op->body.first) return;
+  for (const hlo_tile_block_t* region = &op->body; region; region = region->next) {
+    score_block(e, region, is_branch || branches, score);
+  }
+}
+
+static void score_block(const hlo_tile_emitter_t* e, const hlo_tile_block_t* block, bool is_branch,
+                        lane_score_t* score) {
+  for (const hlo_tile_op_t* op = block->first; op; op = op->next) {
+    score_op(e, op, is_branch, score);
+  }
+}
+
+static lane_score_t score_loop(const hlo_tile_emitter_t* e, const hlo_tile_op_t* op, uint32_t iv) {
+  lane_score_t score = {.iv = iv, .widest_bytes = 1};
+  if (op->kind == HLO_TILE_OP_reduce) {
+    for (uint32_t i = 0; i < op->operand_count; ++i) {
+      widen(&score, hlo_elementwise_register_bytes(op->operands[i]->dtype));
+    }
+  }
+  for (const hlo_tile_block_t* region = &op->body; region; region = region->next) {
+    score_block(e, region, false, &score);
+  }
+  return score;
+}
+
+static int64_t gain_of(const lane_score_t* score) {
+  return score->adjacent - score->apart;
+}
+
+// Returns the best gain of the loops in tiles inside a block.
+static int64_t best_inside(const hlo_tile_emitter_t* e, const hlo_tile_block_t* block,
+                           int64_t best) {
+  for (const hlo_tile_op_t* op = block->first; op; op = op->next) {
+    for (uint32_t i = 0; i < op->loop_count; ++i) {
+      if (op->loops[i].step == 1) continue;
+      const lane_score_t score = score_loop(e, op, op->loops[i].iv);
+      if (gain_of(&score) > best) best = gain_of(&score);
+    }
+    if (!op->body.first) continue;
+    for (const hlo_tile_block_t* region = &op->body; region; region = region->next) {
+      best = best_inside(e, region, best);
+    }
+  }
+  return best;
+}
+
+static uint32_t lanes_of(const hlo_tile_emitter_t* e, const lane_score_t* score) {
+  if (score->has_branch_store && !e->target->has_masks) return 1;
+  return e->target->vector_bytes / score->widest_bytes;
+}
+
+uint32_t hlo_tile_choose_lanes(const hlo_tile_emitter_t* e, const hlo_tile_op_t* op,
+                               const hlo_tile_loop_t* loop) {
+  if (e->lane_iv != HLO_TILE_NO_LANES || loop->step == 1) return 1;
+  const lane_score_t score = score_loop(e, op, loop->iv);
+  // Of equally good loops the innermost one has lanes.
+  for (const hlo_tile_block_t* region = &op->body; region; region = region->next) {
+    if (best_inside(e, region, INT64_MIN) >= gain_of(&score)) return 1;
+  }
+  return lanes_of(e, &score);
+}
+
+uint32_t hlo_tile_choose_reduce_lanes(const hlo_tile_emitter_t* e, const hlo_tile_op_t* op,
+                                      uint32_t* out_loop) {
+  int64_t best = INT64_MIN;
+  uint32_t lanes = 1;
+  for (uint32_t i = 0; i < op->loop_count; ++i) {
+    if (op->loops[i].step == 1) continue;
+    const lane_score_t score = score_loop(e, op, op->loops[i].iv);
+    if (gain_of(&score) < best) continue;
+    best = gain_of(&score);
+    lanes = lanes_of(e, &score);
+    *out_loop = i;
+  }
+  if (best_inside(e, &op->body, INT64_MIN) > best) return 1;
+  return lanes;
+}
+
+// ---- ranges
+
+static bool is_known_empty(hlo_tile_range_t range) {
+  return range.low == range.end ||
+         (range.low->op == HLO_VIR_iconst && range.end->op == HLO_VIR_iconst &&
+          range.low->imm >= range.end->imm);
+}
+
+// Returns the end of the largest part whose length is a multiple of a power of two.
+static hlo_vir_value_t* whole_end(hlo_vir_builder_t* b, hlo_tile_range_t range, int64_t step) {
+  if (range.low->op == HLO_VIR_iconst && range.end->op == HLO_VIR_iconst) {
+    return hlo_vir_iconst(b, range.end->imm - (range.end->imm - range.low->imm) % step);
+  }
+  hlo_vir_value_t* count = hlo_vir_index(b, HLO_VIR_isub, range.end, range.low);
+  count = hlo_vir_index(b, HLO_VIR_iand, count, hlo_vir_iconst(b, -step));
+  return hlo_vir_index(b, HLO_VIR_iadd, range.low, count);
+}
+
+// Returns the range of a loop, or the chunk's part of it.
+static hlo_tile_range_t range_of(hlo_tile_emitter_t* e, const hlo_tile_loop_t* loop) {
+  hlo_vir_builder_t* b = e->b;
+  const hlo_tile_range_t all = {hlo_vir_iconst(b, loop->low), hlo_vir_iconst(b, loop->end)};
+  uint32_t at = 0;
+  while (e->cut && at < e->cut->count && e->cut->loops[at].iv != loop->iv) ++at;
+  if (!e->cut || at == e->cut->count) return all;
+  hlo_vir_value_t* size = hlo_vir_iconst(b, e->cut->loops[at].size);
+  hlo_vir_value_t* first = hlo_vir_index(b, HLO_VIR_imul, e->cut->loops[at].chunk, size);
+  hlo_vir_value_t* end = hlo_vir_index(b, HLO_VIR_iadd, first, size);
+  hlo_vir_value_t* low = hlo_vir_index(b, HLO_VIR_imax, first, all.low);
+  end = hlo_vir_index(b, HLO_VIR_imin, end, all.end);
+  return (hlo_tile_range_t){low, hlo_vir_index(b, HLO_VIR_imax, low, end)};
+}
+
+// ---- loops over lanes
+
+static hlo_vir_value_t* open_loop(hlo_tile_emitter_t* e, uint32_t iv, hlo_tile_range_t range,
+                                  int64_t step) {
+  return e->ivs[iv] = hlo_vir_begin_for(e->b, range.low, range.end, step, 0);
+}
+
+static void close_loop(hlo_tile_emitter_t* e, uint32_t iv) {
+  hlo_vir_end(e->b);
+  e->ivs[iv] = NULL;
+}
+
+// Emits vectors, `unroll` per iteration; returns the loop, or NULL if it is not needed.
+static hlo_vir_value_t* emit_vectors(hlo_tile_emitter_t* e, uint32_t iv, hlo_tile_range_t range,
+                                     uint32_t unroll, hlo_tile_body_t body, void* context) {
+  if (is_known_empty(range)) return NULL;
+  hlo_vir_value_t* counter = open_loop(e, iv, range, (int64_t)e->lanes * unroll);
+  for (uint32_t copy = 0; copy < unroll; ++copy) {
+    e->ivs[iv] =
+        hlo_vir_index(e->b, HLO_VIR_iadd, counter, hlo_vir_iconst(e->b, (int64_t)copy * e->lanes));
+    body(e, copy, context);
+  }
+  close_loop(e, iv);
+  return counter->op == HLO_VIR_for && counter != range.low ? counter : NULL;
+}
+
+// Returns how many iterations the registers hold; long dependency chains prefer spills to waiting.
+static uint32_t fitting_copies(const hlo_target_t* target, const hlo_vir_pressure_t* pressure) {
+  if (!pressure->is_straight) return 1;
+  if (target->unroll) return target->unroll;
+  uint32_t copies = HLO_TUNING_UNROLL_VECTORS;
+  if (pressure->chain >= HLO_TUNING_UNROLL_LONG_CHAIN) return copies;
+  const uint32_t fixed = pressure->invariants + pressure->constants / HLO_TUNING_CONSTANT_SHARE +
+                         HLO_TUNING_SPARE_REGISTERS;
+  while (copies > 1 && (fixed + copies * pressure->vectors > target->vector_registers ||
+                        copies * pressure->masks > target->mask_registers)) {
+    copies /= 2;
+  }
+  return copies;
+}
+
+// Emits single vectors, then unrolls their loop as far as registers allow.
+static void emit_free_vectors(hlo_tile_emitter_t* e, uint32_t iv, hlo_tile_range_t range,
+                              hlo_tile_body_t body, void* context) {
+  hlo_vir_value_t* ends[UNROLL_CHOICES];
+  for (uint32_t i = 0; i < UNROLL_CHOICES; ++i) {
+    ends[i] = whole_end(e->b, range, (int64_t)e->lanes << i);
+  }
+  hlo_vir_value_t* loop = emit_vectors(e, iv, range, 1, body, context);
+  if (!loop) return;
+  hlo_vir_pressure_t pressure;
+  hlo_vir_measure_loop(e->b, loop, &pressure);
+  const uint32_t copies = fitting_copies(e->target, &pressure);
+  hlo_vir_value_t* end = ends[__builtin_ctz(copies)];
+  if (copies == 1 || is_known_empty((hlo_tile_range_t){range.low, end})) return;
+  hlo_vir_unroll_loop(e->b, loop, range.low, end, copies);
+  loop->operands[0] = end;
+  if (is_known_empty((hlo_tile_range_t){end, range.end})) hlo_vir_drop_loop(loop);
+}
+
+// Emits the lanes after the last whole vector: with a mask, or one by one.
+static void emit_rest(hlo_tile_emitter_t* e, uint32_t iv, hlo_tile_range_t rest,
+                      hlo_tile_body_t body, void* context) {
+  if (is_known_empty(rest)) return;
+  hlo_vir_builder_t* b = e->b;
+  hlo_vir_value_t* count = hlo_vir_index(b, HLO_VIR_isub, rest.end, rest.low);
+  const bool is_known = count->op == HLO_VIR_iconst, has_masks = e->target->has_masks;
+  if (!is_known) hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_GT, count, hlo_vir_iconst(b, 0)));
+  if (has_masks) {
+    const hlo_vir_type_t type = hlo_vir_type(HLO_VIR_MASK, e->lanes);
+    e->range = hlo_vir_emit(b, HLO_VIR_mask_first, type, 0, 0, 1, &count);
+  } else {
+    e->lane_iv = HLO_TILE_NO_LANES;
+  }
+  open_loop(e, iv, rest, has_masks ? e->lanes : 1);
+  body(e, 0, context);
+  close_loop(e, iv);
+  if (!is_known) hlo_vir_end(b);
+}
+
+void hlo_tile_emit_lane_loop(hlo_tile_emitter_t* e, uint32_t iv, hlo_tile_range_t range,
+                             uint32_t lanes, uint32_t unroll, hlo_tile_body_t body, void* context) {
+  const uint32_t saved_lanes = e->lanes;
+  e->lane_iv = iv;
+  e->lanes = lanes;
+  e->range = NULL;
+  if (unroll > 1) {
+    const hlo_tile_range_t wide = {range.low, whole_end(e->b, range, (int64_t)lanes * unroll)};
+    emit_vectors(e, iv, wide, unroll, body, context);
+    range.low = wide.end;
+  }
+  const hlo_tile_range_t whole = {range.low, whole_end(e->b, range, lanes)};
+  if (unroll == HLO_TILE_UNROLL_FREELY) {
+    emit_free_vectors(e, iv, whole, body, context);
+  } else {
+    emit_vectors(e, iv, whole, 1, body, context);
+  }
+  emit_rest(e, iv, (hlo_tile_range_t){whole.end, range.end}, body, context);
+  e->lane_iv = HLO_TILE_NO_LANES;
+  e->lanes = saved_lanes;
+  e->range = NULL;
+}
+
+// ---- loops of the kernel
+
+static void emit_body(hlo_tile_emitter_t* e, HLO_UNUSED uint32_t copy, void* context) {
+  const hlo_tile_op_t* op = context;
+  hlo_tile_emit_block(e, &op->body);
+}
+
+void hlo_tile_emit_loop(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
+  const hlo_tile_loop_t* loop = &op->loops[0];
+  if (op->operand_count) {
+    hlo_tile_emit_carry(e, op);
+    return;
+  }
+  const hlo_tile_range_t range = range_of(e, loop);
+  const uint32_t lanes = hlo_tile_choose_lanes(e, op, loop);
+  if (lanes > 1) {
+    hlo_tile_emit_lane_loop(e, loop->iv, range, lanes, HLO_TILE_UNROLL_FREELY, emit_body,
+                            (void*)(uintptr_t)op);
+    return;
+  }
+  open_loop(e, loop->iv, range, 1);
+  hlo_tile_emit_block(e, &op->body);
+  close_loop(e, loop->iv);
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shared by the files of tile/: the state of emission. Private to the folder.
+#pragma once
+
+#include "codegen/math/elementwise.h"
+#include "codegen/math/math.h"
+#include "codegen/math/scalar.h"
+#include "codegen/tiles/lower.h"
+
+enum {
+  HLO_TILE_NO_LANES = HLO_EXPR_MAX_LOOPS,  // lane_iv: one lane
+  HLO_TILE_UNROLL_FREELY = 0,
+};
+
+/// The state of emission. Blocks are emitted in order, so `done` holds what a block can see.
+typedef struct hlo_tile_emitter {
+  const hlo_tile_kernel_t* kernel;
+  const hlo_target_t* target;
+  const hlo_tile_cut_t* cut;
+  hlo_vir_builder_t* b;
+  hlo_vir_value_t* const* addresses;  // by buffer
+  hlo_arena_t* scratch;
+  hlo_vir_value_t* ivs[HLO_EXPR_MAX_LOOPS];  // the loops' values; with lanes that of the first one
+  uint32_t lane_iv;                          // the loop that has lanes
+  uint32_t lanes;                            // of values that differ between its iterations
+  hlo_vir_value_t* range;                    // lanes inside the loop's range; NULL: all
+  hlo_vir_value_t* path;       // with lanes: those inside the range that take this path;
+                               // NULL: as `range`
+  const hlo_tile_op_t** ops;   // by number
+  hlo_vir_value_t** done;      // by number: the value; its lanes are 1 or `lanes`
+  hlo_vir_value_t*** results;  // by number: all results of an operation with regions
+  bool* shared;                // by number: the reduction was computed with another one
+  bool* is_written;            // by buffer: the kernel stores to it
+} hlo_tile_emitter_t;
+
+typedef struct hlo_tile_range {
+  hlo_vir_value_t *low, *end;
+} hlo_tile_range_t;
+
+/// How lanes along a loop find their elements.
+typedef enum hlo_tile_access {
+  HLO_TILE_SAME,      // all the same element
+  HLO_TILE_ADJACENT,  // adjacent elements
+  HLO_TILE_APART,     // any elements
+} hlo_tile_access_t;
+hlo_tile_access_t hlo_tile_lane_access(const hlo_expr_t* offset, uint32_t iv);
+
+/// Returns true if an expression differs between lanes.
+static inline bool hlo_tile_differs(const hlo_tile_emitter_t* e, const hlo_expr_t* expr) {
+  return e->lane_iv != HLO_TILE_NO_LANES && (expr->loops >> e->lane_iv & 1);
+}
+
+/// Returns the yield at the end of a region; NULL if the region yields nothing.
+static inline const hlo_tile_op_t* hlo_tile_region_yield(const hlo_tile_block_t* region) {
+  return region->last && region->last->kind == HLO_TILE_OP_yield ? region->last : NULL;
+}
+
+// ---- positions (index.c)
+
+/// Returns an expression that is equal for all lanes as INDEX.
+hlo_vir_value_t* hlo_tile_emit_index(hlo_tile_emitter_t* e, const hlo_expr_t* expr);
+/// Returns the lanes' values of an expression.
+hlo_vir_value_t* hlo_tile_emit_lane_index(hlo_tile_emitter_t* e, hlo_vir_elem_t elem,
+                                          const hlo_expr_t* expr);
+/// Returns the narrowest element that can hold the expression and its parts: I32 or I64.
+hlo_vir_elem_t hlo_tile_index_elem(const hlo_expr_t* expr);
+/// Returns the address of an element, or of adjacent ones.
+hlo_element_address_t hlo_tile_emit_address(hlo_tile_emitter_t* e, uint32_t buffer,
+                                            const hlo_expr_t* offset);
+
+// ---- memory (memory.c)
+
+hlo_vir_value_t* hlo_tile_emit_load(hlo_tile_emitter_t* e, const hlo_tile_op_t* op);
+void hlo_tile_emit_store(hlo_tile_emitter_t* e, const hlo_tile_op_t* op);
+hlo_vir_value_t* hlo_tile_emit_guard(hlo_tile_emitter_t* e, const hlo_tile_op_t* op);
+
+// ---- blocks and loops (lower.c, loop.c)
+
+/// Returns true if an operation of the kernel's block has effects (plan.c).
+bool hlo_tile_is_phase(const hlo_tile_op_t* op);
+
+void hlo_tile_emit_block(hlo_tile_emitter_t* e, const hlo_tile_block_t* block);
+/// Returns a value with as many lanes as its user.
+hlo_vir_value_t* hlo_tile_wide(hlo_tile_emitter_t* e, hlo_vir_value_t* value, uint32_t lanes);
+hlo_vir_value_t* hlo_tile_operand(hlo_tile_emitter_t* e, const hlo_tile_op_t* op, uint32_t lanes);
+/// Returns the lanes of values at the current position that differ between lanes.
+static inline uint32_t hlo_tile_lanes_here(const hlo_tile_emitter_t* e) {
+  return e->lane_iv == HLO_TILE_NO_LANES ? 1 : e->lanes;
+}
+/// Truth values as 0 and -1, and back.
+hlo_vir_value_t* hlo_tile_from_mask(hlo_tile_emitter_t* e, hlo_vir_value_t* mask);
+hlo_vir_value_t* hlo_tile_to_mask(hlo_tile_emitter_t* e, hlo_vir_value_t* value);
+hlo_vir_elem_t hlo_tile_mask_elem(const hlo_tile_emitter_t* e, uint32_t lanes);
+
+/// Emits the work of a loop at its value: of a vector, of the lanes in range, or of one element.
+/// copy: the number of the vector in the iteration.
+typedef void (*hlo_tile_body_t)(hlo_tile_emitter_t* e, uint32_t copy, void* context);
+/// Runs a loop over lanes: vectors, `unroll` per iteration, then the rest.
+void hlo_tile_emit_lane_loop(hlo_tile_emitter_t* e, uint32_t iv, hlo_tile_range_t range,
+                             uint32_t lanes, uint32_t unroll, hlo_tile_body_t body, void* context);
+/// Returns the lanes of a loop's values; 1: it has none.
+uint32_t hlo_tile_choose_lanes(const hlo_tile_emitter_t* e, const hlo_tile_op_t* op,
+                               const hlo_tile_loop_t* loop);
+/// Returns the lanes of a reduction's loop, whose index is set; 1: none has lanes.
+uint32_t hlo_tile_choose_reduce_lanes(const hlo_tile_emitter_t* e, const hlo_tile_op_t* op,
+                                      uint32_t* out_loop);
+void hlo_tile_emit_loop(hlo_tile_emitter_t* e, const hlo_tile_op_t* op);
+
+// ---- reductions (reduce.c), elements with different paths (branch.c)
+
+/// Returns the product that a reduction only adds up, so that it is not rounded; NULL if there is
+/// none.
+const hlo_tile_op_t* hlo_tile_summed_product(const hlo_tile_op_t* op);
+void hlo_tile_emit_reduce(hlo_tile_emitter_t* e, const hlo_tile_op_t* op);
+void hlo_tile_emit_carry(hlo_tile_emitter_t* e, const hlo_tile_op_t* op);
+void hlo_tile_emit_while(hlo_tile_emitter_t* e, const hlo_tile_op_t* op);
+void hlo_tile_emit_switch(hlo_tile_emitter_t* e, const hlo_tile_op_t* op);
+/// Returns result `number` of an operation with regions.
+void hlo_tile_set_result(hlo_tile_emitter_t* e, const hlo_tile_op_t* op, uint32_t number,
+                         hlo_vir_value_t* value);

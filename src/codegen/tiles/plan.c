@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decides whether a kernel can be lowered, and how it is cut into phases and chunks.
+#include "base/integer.h"
+#include "codegen/tiles/lower_impl.h"
+
+typedef struct lowering_check {
+  const hlo_tile_kernel_t* kernel;
+  const hlo_target_t* target;
+} lowering_check_t;
+
+static hlo_status_t refuse_op(const lowering_check_t* c, const hlo_tile_op_t* op,
+                              const char* reason) {
+  return hlo_unimplemented("machine code for %s: %s: %s", c->kernel->name,
+                           hlo_tile_op_name(op->kind), reason);
+}
+
+// ---- each operation
+
+static hlo_status_t check_types(const lowering_check_t* c, const hlo_tile_op_t* op) {
+  if (op->dtype != HLO_DTYPE_INVALID && !hlo_elementwise_supports_dtype(op->dtype)) {
+    return refuse_op(c, op, "registers do not hold its element type");
+  }
+  for (uint32_t i = 0; i < op->operand_count; ++i) {
+    if (!hlo_elementwise_supports_dtype(op->operands[i]->dtype)) {
+      return refuse_op(c, op, "registers do not hold the element type of an operand");
+    }
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t check_map(const lowering_check_t* c, const hlo_tile_op_t* op) {
+  const hlo_elementwise_op_t what = {.op = op->map.op,
+                                     .operand_count = op->operand_count,
+                                     .operand = op->operands[0]->dtype,
+                                     .result = op->dtype};
+  if (hlo_elementwise_supports_op(&what)) return hlo_ok();
+  return hlo_unimplemented("machine code for %s: %s of %s elements", c->kernel->name,
+                           hlo_op_info(op->map.op)->name,
+                           hlo_dtype_info(op->operands[0]->dtype)->hlo_name);
+}
+
+static hlo_status_t check_reduce(const lowering_check_t* c, const hlo_tile_op_t* op) {
+  const hlo_tile_op_t* yield = hlo_tile_region_yield(&op->body);
+  for (uint32_t i = 0; i < yield->operand_count; ++i) {
+    const hlo_dtype_t dtype = yield->operands[i]->dtype;
+    const hlo_op_t reducer = op->reducers[op->is_arg ? 0 : i];
+    const bool is_arg_type = dtype != HLO_DTYPE_PRED || !op->is_arg || i == 0;
+    if (dtype != HLO_DTYPE_PRED && !hlo_vmath_has(reducer, dtype)) {
+      return refuse_op(c, op, "its reducer does not exist for its element type");
+    }
+    if (!is_arg_type) return refuse_op(c, op, "its index is a truth value");
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t check_op(const lowering_check_t* c, const hlo_tile_op_t* op) {
+  HLO_TRY(check_types(c, op));
+  switch (op->kind) {
+    case HLO_TILE_OP_load:
+    case HLO_TILE_OP_store:
+    case HLO_TILE_OP_constant:
+    case HLO_TILE_OP_index:
+    case HLO_TILE_OP_product:
+    case HLO_TILE_OP_guard:
+    case HLO_TILE_OP_relayout:
+    case HLO_TILE_OP_result:
+    case HLO_TILE_OP_yield:
+    case HLO_TILE_OP_for:
+    case HLO_TILE_OP_parallel:
+    case HLO_TILE_OP_while:
+    case HLO_TILE_OP_switch:
+    case HLO_TILE_OP_argument: return hlo_ok();
+    case HLO_TILE_OP_map: return check_map(c, op);
+    case HLO_TILE_OP_reduce: return check_reduce(c, op);
+    default: return refuse_op(c, op, "no code is made for it");
+  }
+}
+
+// ---- tiles whose points depend on each other
+
+static const hlo_tile_op_t* next_inside(const hlo_tile_op_t* op, const hlo_tile_op_t* tile) {
+  const hlo_tile_op_t* next = hlo_tile_next_op(op);
+  return next == tile ? NULL : next;
+}
+
+// Returns the first operation inside, in the order of the text.
+static const hlo_tile_op_t* first_inside(const hlo_tile_op_t* op) {
+  const hlo_tile_op_t* first = op->body.first;
+  while (first && first->body.first) first = first->body.first;
+  return first;
+}
+
+static bool is_in_tile(const hlo_tile_op_t* op) {
+  for (uint32_t i = 0; i < op->loop_count; ++i) {
+    if (op->loops[i].step > 1) return true;
+  }
+  return false;
+}
+
+// Returns true if the loops in tiles all occur in the offset.
+static bool is_by_point(const hlo_tile_op_t* tile, const hlo_expr_t* offset) {
+  for (uint32_t i = 0; i < tile->loop_count; ++i) {
+    if (tile->loops[i].step > 1 && !(offset->loops >> tile->loops[i].iv & 1)) return false;
+  }
+  return true;
+}
+
+// All points of a tile finish an operation before the next one begins. One after the other, they
+// give the same results unless one reads what another one stores.
+static hlo_status_t check_tile(const lowering_check_t* c, const hlo_tile_op_t* tile) {
+  for (const hlo_tile_op_t* op = first_inside(tile); op; op = next_inside(op, tile)) {
+    if (op->kind != HLO_TILE_OP_store) continue;
+    const hlo_tile_op_t* other = first_inside(tile);
+    for (; other; other = next_inside(other, tile)) {
+      const bool is_access = other->kind == HLO_TILE_OP_load || other->kind == HLO_TILE_OP_store;
+      if (!is_access || other->buffer != op->buffer || other == op) continue;
+      if (other->offset == op->offset && is_by_point(tile, op->offset)) continue;
+      if (other->offset->high < op->offset->low || op->offset->high < other->offset->low) continue;
+      return refuse_op(c, op, "other elements of its buffer are accessed in the same tile");
+    }
+  }
+  return hlo_ok();
+}
+
+hlo_status_t hlo_tile_check_lowering(const hlo_tile_kernel_t* kernel, const hlo_target_t* target) {
+  const lowering_check_t check = {kernel, target};
+  for (const hlo_tile_op_t* op = hlo_tile_first_op(kernel); op; op = hlo_tile_next_op(op)) {
+    HLO_TRY(check_op(&check, op));
+    if (is_in_tile(op)) HLO_TRY(check_tile(&check, op));
+  }
+  return hlo_ok();
+}
+
+// ---- phases and chunks
+
+// Returns true if an operation, or one inside it, stores; or loads what the kernel stores to.
+typedef bool (*finds_op_t)(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op);
+
+static bool is_store(HLO_UNUSED const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op) {
+  return op->kind == HLO_TILE_OP_store;
+}
+
+static bool is_load_of_output(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op) {
+  return op->kind == HLO_TILE_OP_load && kernel->buffers[op->buffer].is_output;
+}
+
+static bool has_op(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op, finds_op_t finds) {
+  if (finds(kernel, op)) return true;
+  const hlo_tile_block_t* region = op->body.first ? &op->body : NULL;
+  for (; region; region = region->next) {
+    for (const hlo_tile_op_t* inner = region->first; inner; inner = inner->next) {
+      if (has_op(kernel, inner, finds)) return true;
+    }
+  }
+  return false;
+}
+
+bool hlo_tile_is_phase(const hlo_tile_op_t* op) {
+  return has_op(NULL, op, is_store);
+}
+
+// Returns true if phases can only run in one function.
+static bool has_dependent_phases(const hlo_tile_kernel_t* kernel) {
+  for (const hlo_tile_op_t* op = kernel->body.first; op; op = op->next) {
+    const bool depends =
+        hlo_tile_is_phase(op) ? hlo_tile_op_has_result(op) : has_op(kernel, op, is_load_of_output);
+    if (depends) return true;
+  }
+  return false;
+}
+
+// Cuts a parallel loop into whole vectors, or whole steps.
+static void plan_phase(const hlo_tile_op_t* op, const hlo_target_t* target, hlo_tile_plan_t* plan) {
+  enum { MOST_CHUNKS = 64 };
+  const hlo_tile_loop_t* loop = &op->loops[0];
+  const uint32_t number = plan->phase_count++;
+  plan->chunk_counts[number] = 1;
+  if (op->kind != HLO_TILE_OP_parallel || loop->low < 0) return;
+  const int64_t unit = loop->step > 1 ? hlo_max(loop->step, (int64_t)target->vector_bytes) : 1;
+  const int64_t size = hlo_divide_up(hlo_divide_up(loop->end, unit), MOST_CHUNKS) * unit;
+  plan->chunk_sizes[number] = size;
+  plan->chunk_counts[number] = (uint32_t)hlo_divide_up(loop->end, size);
+}
+
+hlo_status_t hlo_tile_plan_chunks(const hlo_tile_kernel_t* kernel, const hlo_target_t* target,
+                                  hlo_arena_t* arena, hlo_tile_plan_t* out_plan) {
+  hlo_tile_plan_t plan = {.is_whole = has_dependent_phases(kernel)};
+  size_t most = 1;
+  for (const hlo_tile_op_t* op = kernel->body.first; op; op = op->next) ++most;
+  plan.chunk_counts = hlo_arena_array(arena, most, sizeof *plan.chunk_counts);
+  plan.chunk_sizes = hlo_arena_array(arena, most, sizeof *plan.chunk_sizes);
+  HLO_TRY(hlo_arena_status(arena));
+  for (const hlo_tile_op_t* op = kernel->body.first; op && !plan.is_whole; op = op->next) {
+    if (hlo_tile_is_phase(op)) plan_phase(op, target, &plan);
+  }
+  if (plan.is_whole) plan.chunk_counts[plan.phase_count++] = 1;
+  *out_plan = plan;
+  return hlo_ok();
+}
