@@ -22,7 +22,7 @@ configure = mkdir -p $(1) && cmake -S . -B $(1) -DHLOCC_WERROR=ON \
 compile   = cmake --build $(1) -j $(JOBS) $(2)
 
 .PHONY: help all venv demo check check-ci check-full check-asan check-ubsan check-tsan check-clang \
-        check-rules check-format check-docs size check-accuracy check-emulated check-aarch64 golden-update fuzz fuzz-coverage fuzz-modules bench docs format \
+        check-rules check-format check-docs size check-accuracy check-emulated check-aarch64 check-ptx golden-update fuzz fuzz-coverage fuzz-modules bench docs format \
         install wheel deb check-packages check-versions check-examples check-libraries clean
 
 all:
@@ -32,7 +32,7 @@ all:
 
 help:
 	@echo "make demo | all | check | check-ci | check-full | check-asan | check-ubsan | check-tsan |"
-	@echo "     check-accuracy | check-emulated | check-aarch64 | size | golden-update | fuzz | fuzz-coverage | fuzz-modules | bench | docs | format | install (PREFIX, DESTDIR) |"
+	@echo "     check-accuracy | check-emulated | check-aarch64 | check-ptx | size | golden-update | fuzz | fuzz-coverage | fuzz-modules | bench | docs | format | install (PREFIX, DESTDIR) |"
 	@echo "     wheel | deb | check-packages | check-versions | check-examples |"
 	@echo "     check-libraries | clean"
 
@@ -99,7 +99,7 @@ check-full: check-ci check-ubsan check-tsan fuzz fuzz-modules
 	HLO_STRESS_TEST_LAUNCHES=100000 $(BUILD)/test/test_runtime_collective_stress
 	HLO_FAULTS_TEST_OPERATIONS=0 $(BUILD)/test/test_runtime_collective_faults
 	HLOCC_TEST_PROGRAMS=2000 HLO_FAULTS_TEST_OPERATIONS=5 $(BUILD)/test/test_cli_collective_faults_random
-	@$(MAKE) check-accuracy check-emulated check-aarch64 check-packages check-versions check-examples
+	@$(MAKE) check-accuracy check-emulated check-aarch64 check-ptx check-packages check-versions check-examples
 
 # Functions at every f32 and f16, and at very many arguments of other types; docs/accuracy.md is written anew.
 check-accuracy: all
@@ -128,6 +128,11 @@ check-aarch64:
 	@$(call compile,build-aarch64)
 	cd build-aarch64 && PATH=$$PWD/packages/bin:$$PATH $(CTEST) -L 'unit|ci|golden' \
 	  -E 'frontend/hlo/bounds|base/process' --timeout 7200
+
+# What the PTX emitter writes, by NVIDIA's assembler for each generation of GPUs.
+check-ptx: all
+	@$(DEPS) check ptxas
+	HLOCC_PTXAS=$(CURDIR)/$(BUILD)/ptxas/bin/ptxas $(BUILD)/test/test_codegen_ptx_emit
 
 golden-update: all
 	python3 tools/golden.py --update --tool $(BUILD)/bin/hlocc tests/golden

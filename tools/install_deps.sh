@@ -12,6 +12,7 @@
 #   tools/install_deps.sh deb      tools that make, check and try Debian packages
 #   tools/install_deps.sh wheel    build/packaging with auditwheel
 #   tools/install_deps.sh gallery  build/gallery with the libraries of all examples
+#   tools/install_deps.sh ptxas    build/ptxas with NVIDIA's assembler
 #   tools/install_deps.sh python   build/venv with JAX and what the demo and the tests use
 #
 # System packages come from apt, as root or through `sudo -n`; without either, one line says what
@@ -148,6 +149,17 @@ make_gallery_venv() {
   touch build/gallery/.installed
 }
 
+# The assembler alone, of a package that has more.
+make_ptxas_venv() {
+  local python
+  [ ! -x build/ptxas/bin/ptxas ] || return 0
+  need_python
+  "$python" -m venv --clear build/ptxas
+  build/ptxas/bin/python -m pip install -q --no-compile --no-deps --disable-pip-version-check nvidia-cuda-nvcc
+  ln -s "$(find "$PWD"/build/ptxas/lib -path '*/bin/ptxas' | head -1)" build/ptxas/bin/ptxas
+  chmod +x build/ptxas/bin/ptxas
+}
+
 make_venv() {
   local python stamp
   stamp="build/venv/.installed-$(cksum <tools/requirements.txt | cut -d' ' -f1)"
@@ -174,8 +186,8 @@ for group in "$@"; do
     emulator) need_emulator ;;
     aarch64) need_aarch64 ;;
     deb) need_deb ;;
-    wheel | gallery | python) ;;
-    *) echo "usage: $0 [build] [check] [clang] [format] [valgrind] [emulator] [aarch64] [deb] [wheel] [gallery] [python]" >&2; exit 2 ;;
+    wheel | gallery | ptxas | python) ;;
+    *) echo "usage: $0 [build] [check] [clang] [format] [valgrind] [emulator] [aarch64] [deb] [wheel] [gallery] [ptxas] [python]" >&2; exit 2 ;;
   esac
 done
 install_missing
@@ -184,6 +196,7 @@ for group in "$@"; do
     aarch64) unpack_aarch64_packages ;;
     wheel) make_packaging_venv ;;
     gallery) make_gallery_venv ;;
+    ptxas) make_ptxas_venv ;;
     python) make_venv ;;
   esac
 done

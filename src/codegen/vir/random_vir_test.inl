@@ -21,6 +21,7 @@ enum {
 
 typedef struct random_vir_options {
   uint32_t vector_bytes;     // of the widest vector
+  uint32_t max_lanes;        // 0: as many as fit
   uint32_t statement_count;  // approximate number of instructions
   bool is_entry;
   bool has_calls;  // to the runtime's call_library, with any four words
@@ -199,6 +200,7 @@ static hlo_vir_type_t random_vir_vector_type(random_vir_t* r, hlo_vir_elem_t fir
                                              hlo_vir_elem_t last) {
   hlo_vir_elem_t elem = first + random_vir_below(r, (uint32_t)(last - first) + 1);
   uint32_t most = r->options.vector_bytes * 8 / hlo_vir_elem_bits(elem);
+  if (r->options.max_lanes && most > r->options.max_lanes) most = r->options.max_lanes;
   uint32_t lanes = r->lanes < most ? r->lanes : most;
   switch (random_vir_below(r, 12)) {
     case 0: lanes = 1; break;
