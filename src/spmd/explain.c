@@ -133,6 +133,24 @@ typedef struct explanation {
   hlo_status_t status;
 } explanation_t;
 
+// Returns the axes of an event. Propagation refuses the first one of a list; the source has those
+// after it as well.
+static hlo_dim_axes_t axes_of_event(const hlo_prop_event_t* event) {
+  hlo_dim_axes_t list = {.count = event->count};
+  memcpy(list.axes, event->axes, event->count);
+  if (event->reason == HLO_PROP_TAKEN || event->source >= event->step->tensor_count) return list;
+  const hlo_spec_t* spec = &event->step->tensors[event->source].slot->spec;
+  const uint8_t* axes = NULL;
+  const uint32_t dim = dim_of_axis(spec, event->axes[0]);
+  const uint32_t count = dim < spec->rank ? hlo_spec_dim(spec, dim, &axes) : 0;
+  uint32_t first = 0;
+  while (first < count && axes[first] != event->axes[0]) ++first;
+  if (first == count) return list;
+  list.count = count - first;
+  memcpy(list.axes, axes + first, list.count);
+  return list;
+}
+
 static hlo_status_t explain_event(hlo_prop_t* prop, const hlo_prop_slot_t* slot,
                                   const hlo_prop_event_t* event, hlo_printer_t* printer,
                                   const hlo_value_t* value) {
@@ -142,7 +160,8 @@ static hlo_status_t explain_event(hlo_prop_t* prop, const hlo_prop_slot_t* slot,
   hlo_strbuf_t* out = hlo_print_comment(printer);
   hlo_print_value_name(printer, value);
   hlo_strbuf_printf(out, " dimension %u: ", event->dim);
-  HLO_TRY(put_axes(prop, slot, event->count, event->axes, out));
+  const hlo_dim_axes_t axes = axes_of_event(event);
+  HLO_TRY(put_axes(prop, slot, axes.count, axes.axes, out));
   hlo_strbuf_puts(out, is_taken ? " from " : " is refused from ");
   put_tensor(event->step, event->source, printer, out);
   put_step(event->step, out);
@@ -155,7 +174,8 @@ static hlo_status_t explain_slot(hlo_prop_t* prop, const hlo_prop_slot_t* slot,
   if (slot->is_stated) {
     hlo_strbuf_t* out = hlo_print_comment(printer);
     hlo_print_value_name(printer, value);
-    hlo_strbuf_puts(out, " is divided as the program states");
+    hlo_strbuf_puts(out, hlo_spec_axis_count(&slot->spec) ? " is divided as the program states"
+                                                          : " is whole, as the program states");
   }
   uint32_t count = 0;
   for (const hlo_prop_event_t* e = slot->events; e; e = e->next) ++count;
