@@ -242,8 +242,8 @@ hlo_status_t hlo_node_captures(const hlo_node_t* node, hlo_arena_t* arena, uint3
 
 static hlo_status_t walk_node(hlo_node_t* node, bool post_order, hlo_visit_t visit, void* context) {
   if (!post_order) HLO_TRY(visit(context, node));
-  // Read the regions after the visit, which may change them.
-  for (uint32_t i = 0; i < node->region_count; ++i) {
+  // Read the regions after the visit, which may change them, or erase the node.
+  for (uint32_t i = 0; i < node->region_count && node->parent; ++i) {
     HLO_TRY(hlo_region_walk(node->regions[i], post_order, visit, context));
   }
   return post_order ? visit(context, node) : hlo_ok();

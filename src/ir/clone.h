@@ -30,7 +30,8 @@ hlo_status_t hlo_module_digest(const hlo_module_t* module, uint64_t out_digest[2
 uint64_t hlo_attr_hash_whole(const hlo_attr_t* attr, uint64_t hash);
 
 /// Calls `visit` for every node of a region and its nested regions, in order; stops at the first
-/// failure. With `post_order`, nested nodes come before their parent, otherwise after it.
+/// failure. With `post_order`, nested nodes come before their parent, otherwise after it, and those
+/// of a node that its visit erased are left out.
 typedef hlo_status_t (*hlo_visit_t)(void* context, hlo_node_t* node);
 hlo_status_t hlo_region_walk(hlo_region_t* region, bool post_order, hlo_visit_t visit,
                              void* context) HLO_MUST_USE;

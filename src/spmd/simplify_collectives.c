@@ -253,7 +253,6 @@ static void slice_gathered(simplifier_t* s, hlo_node_t* node) {
 // Returns the all_gather that alone makes operand `i` of `user`, the only user.
 static hlo_node_t* find_gather(const hlo_node_t* user, uint32_t i) {
   const hlo_value_t* value = hlo_node_operand(user, i);
-  if (!value) return NULL;  // in the body of a collective that was erased when it was visited
   hlo_node_t* gather = value->def;
   if (!gather || gather->op != HLO_OP_all_gather || gather->operand_count != 1 ||
       gather->parent != user->parent || !hlo_type_is_static(value->type)) {
