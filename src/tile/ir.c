@@ -19,6 +19,24 @@ const hlo_tile_schedule_field_t hlo_tile_schedule_fields[HLO_TILE_SCHEDULE_COUNT
 #undef HLO_TILE_SCHEDULE
 };
 
+static const char* const SPACES[HLO_TILE_SPACE_COUNT] = {
+#define HLO_TILE_SPACE(id) #id,
+#include "tile/ir_enums.def"
+};
+
+static const char* const ATOMICS[HLO_TILE_ATOMIC_COUNT] = {
+#define HLO_TILE_ATOMIC(id) #id,
+#include "tile/ir_enums.def"
+};
+
+const char* hlo_tile_space_name(hlo_tile_space_t space) {
+  return SPACES[space];
+}
+
+const char* hlo_tile_atomic_name(hlo_tile_atomic_t atomic) {
+  return ATOMICS[atomic];
+}
+
 const char* hlo_tile_op_name(hlo_tile_op_kind_t kind) {
   return hlo_tile_op_infos[kind].name;
 }
@@ -26,7 +44,28 @@ const char* hlo_tile_op_name(hlo_tile_op_kind_t kind) {
 bool hlo_tile_op_has_result(const hlo_tile_op_t* op) {
   hlo_tile_has_result_t has_result = hlo_tile_op_infos[op->kind].has_result;
   return has_result == HLO_TILE_RESULT_TYPED ? op->dtype != HLO_DTYPE_INVALID
-                                             : has_result == HLO_TILE_RESULT_ALWAYS;
+                                             : has_result != HLO_TILE_RESULT_NEVER;
+}
+
+bool hlo_tile_op_is_ref(const hlo_tile_op_t* op) {
+  return hlo_tile_op_infos[op->kind].has_result == HLO_TILE_RESULT_REF;
+}
+
+uint32_t hlo_tile_op_ref_operands(hlo_tile_op_kind_t kind) {
+  static const uint8_t counts[HLO_TILE_OP_KIND_COUNT] = {
+      [HLO_TILE_OP_slice] = 1,          [HLO_TILE_OP_transpose] = 1,
+      [HLO_TILE_OP_reshape] = 1,        [HLO_TILE_OP_ref_load] = 1,
+      [HLO_TILE_OP_ref_store] = 1,      [HLO_TILE_OP_atomic] = 1,
+      [HLO_TILE_OP_copy] = 2,           [HLO_TILE_OP_copy_start] = 3,
+      [HLO_TILE_OP_copy_wait] = 1,      [HLO_TILE_OP_semaphore_signal] = 1,
+      [HLO_TILE_OP_semaphore_wait] = 1, [HLO_TILE_OP_barrier_arrive] = 1,
+      [HLO_TILE_OP_barrier_wait] = 1,   [HLO_TILE_OP_mma] = 3,
+  };
+  return counts[kind];
+}
+
+bool hlo_tile_op_is_uniform(hlo_tile_op_kind_t kind) {
+  return kind >= HLO_TILE_OP_copy && kind <= HLO_TILE_OP_mma;
 }
 
 hlo_tile_op_t* hlo_tile_op_yield(const hlo_tile_op_t* op) {
@@ -152,6 +191,9 @@ hlo_status_t hlo_tile_kernel_renumber(hlo_tile_kernel_t* kernel) {
   }
   for (hlo_tile_op_t* op = hlo_tile_first_op(kernel); op; op = hlo_tile_next_op(op)) {
     if (op->offset) op->offset = hlo_expr_rewrite(&kernel->exprs, op->offset, renumbered, &r);
+    for (uint32_t i = 0; i < op->index_count; ++i) {
+      op->indices[i] = hlo_expr_rewrite(&kernel->exprs, op->indices[i], renumbered, &r);
+    }
   }
   if (kernel->exprs.is_exceeded) {
     return hlo_resource_exhausted("its index expressions are too long");
@@ -199,6 +241,102 @@ uint32_t hlo_tile_block_tile(const hlo_tile_block_t* block, int64_t out_dims[HLO
     if (step == 1) continue;
     if (out_ivs) out_ivs[rank] = loops[i]->iv;
     out_dims[rank++] = step;
+  }
+  return rank;
+}
+
+uint64_t hlo_tile_block_tile_ivs(const hlo_tile_block_t* block) {
+  int64_t dims[HLO_TILE_MAX_DEPTH];
+  uint32_t numbers[HLO_TILE_MAX_DEPTH];
+  uint64_t ivs = 0;
+  for (uint32_t i = hlo_tile_block_tile(block, dims, numbers); i-- > 0;) {
+    ivs |= (uint64_t)1 << numbers[i];
+  }
+  return ivs;
+}
+
+const hlo_tile_loop_t* hlo_tile_block_grid(const hlo_tile_block_t* block, uint32_t dimension) {
+  const hlo_tile_loop_t* loops[HLO_TILE_MAX_DEPTH];
+  uint32_t count = hlo_tile_block_loops(block, loops);
+  for (uint32_t i = 0; i < count; ++i) {
+    if (loops[i]->is_grid && dimension-- == 0) return loops[i];
+  }
+  return NULL;
+}
+
+// ---- references
+
+hlo_tile_ref_t hlo_tile_buffer_ref(const hlo_tile_buffer_t* buffer) {
+  hlo_tile_ref_t ref = {.rank = buffer->rank ? buffer->rank : 1, .dims = {buffer->element_count}};
+  if (buffer->rank) memcpy(ref.dims, buffer->dims, sizeof ref.dims);
+  return ref;
+}
+
+const hlo_tile_op_t* hlo_tile_ref_root(const hlo_tile_op_t* op) {
+  while (op->operand_count) op = op->operands[0];
+  return op;
+}
+
+int64_t hlo_tile_ref_count(const hlo_tile_op_t* op) {
+  int64_t count = 1;
+  for (uint32_t i = 0; i < op->ref.rank; ++i) count *= op->ref.dims[i];
+  return count;
+}
+
+static void put_row_major(const hlo_tile_ref_t* ref, int64_t* out_strides) {
+  int64_t stride = 1;
+  for (uint32_t i = ref->rank; i-- > 0; stride *= ref->dims[i]) out_strides[i] = stride;
+}
+
+void hlo_tile_ref_strides(const hlo_tile_op_t* op, int64_t out_strides[HLO_TILE_MAX_RANK]) {
+  int64_t strides[HLO_TILE_MAX_RANK];
+  if (op->kind != HLO_TILE_OP_slice && op->kind != HLO_TILE_OP_transpose) {
+    put_row_major(&op->ref, out_strides);
+    return;
+  }
+  const hlo_tile_op_t* of = op->operands[0];
+  hlo_tile_ref_strides(of, strides);
+  uint32_t rank = 0;
+  for (uint32_t i = 0; i < of->ref.rank; ++i) {
+    if (op->kind == HLO_TILE_OP_transpose) {
+      out_strides[i] = strides[op->permutation[i]];
+    } else if (!(op->squeezed >> i & 1)) {
+      out_strides[rank++] = strides[i] * op->strides[i];
+    }
+  }
+}
+
+bool hlo_tile_ref_is_contiguous(const hlo_tile_op_t* op) {
+  int64_t strides[HLO_TILE_MAX_RANK], dense[HLO_TILE_MAX_RANK];
+  hlo_tile_ref_strides(op, strides);
+  put_row_major(&op->ref, dense);
+  for (uint32_t i = 0; i < op->ref.rank; ++i) {
+    if (op->ref.dims[i] > 1 && strides[i] != dense[i]) return false;
+  }
+  return true;
+}
+
+static bool is_listed(const uint32_t* list, uint32_t count, uint32_t dim) {
+  for (uint32_t i = 0; i < count; ++i) {
+    if (list[i] == dim) return true;
+  }
+  return false;
+}
+
+uint32_t hlo_tile_mma_shape(const hlo_tile_op_t* op, int64_t out_dims[3 * HLO_TILE_MAX_RANK]) {
+  const hlo_tile_dims_t* d = &op->dims;
+  const hlo_tile_ref_t *left = &op->operands[1]->ref, *right = &op->operands[2]->ref;
+  uint32_t rank = 0;
+  for (uint32_t i = 0; i < d->batch_count; ++i) out_dims[rank++] = left->dims[d->left_batch[i]];
+  for (uint32_t i = 0; i < left->rank; ++i) {
+    bool is_named = is_listed(d->left_batch, d->batch_count, i) ||
+                    is_listed(d->left_contract, d->contract_count, i);
+    if (!is_named) out_dims[rank++] = left->dims[i];
+  }
+  for (uint32_t i = 0; i < right->rank; ++i) {
+    bool is_named = is_listed(d->right_batch, d->batch_count, i) ||
+                    is_listed(d->right_contract, d->contract_count, i);
+    if (!is_named) out_dims[rank++] = right->dims[i];
   }
   return rank;
 }

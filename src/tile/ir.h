@@ -26,6 +26,19 @@
 //     for d1 = 0..128 by 16 lanes 8 unroll 2 {
 //       %0 = load 0 [128*d0 + d1] : f32 loc("model.py":12:3)
 //
+// A reference is memory with a shape: a buffer, an allocation that lives until its block ends, or a
+// part of one. Copies, products and synchronisation take references; ref_load and ref_store take
+// elements of tiles.
+//
+//   %0 = reference 0 : f32[64, 128]
+//   %1 = alloc near : f32[8, 128]
+//   %2 = slice [8*d0, 0] sizes [8, 128] %0 : f32[8, 128]
+//   copy %2, %1
+//   %3 = ref_load [d1, d2] %1 : f32
+//
+// The iterations of a parallel loop run at the same time; copy_start's copy does too. Ends of
+// loops, semaphores, barriers and atomics order them.
+//
 // Knows no machine, and not what elementwise operations mean: the interpreter is told.
 #pragma once
 
@@ -38,7 +51,8 @@ enum {
   HLO_TILE_MAX_REDUCE_LOOPS = 12,
   HLO_TILE_MAX_DEPTH = 64,
   HLO_TILE_MAX_ALIASES = 256,
-  HLO_TILE_VERSION = 3,  // of the text format; every version from 1 on can be read
+  HLO_TILE_MAX_RANK = 8,  // of references
+  HLO_TILE_VERSION = 3,   // of the text format; every version from 1 on can be read
 };
 
 typedef enum hlo_tile_op_kind {
@@ -48,7 +62,37 @@ typedef enum hlo_tile_op_kind {
   HLO_TILE_OP_KIND_COUNT
 } hlo_tile_op_kind_t;
 
+/// Where the elements of a reference lie (ir_enums.def).
+typedef enum hlo_tile_space {
+#define HLO_TILE_SPACE(id) HLO_TILE_SPACE_##id,
+#include "tile/ir_enums.def"
+  HLO_TILE_SPACE_COUNT
+} hlo_tile_space_t;
+
+/// The update of an atomic operation (ir_enums.def).
+typedef enum hlo_tile_atomic {
+#define HLO_TILE_ATOMIC(id) HLO_TILE_ATOMIC_##id,
+#include "tile/ir_enums.def"
+  HLO_TILE_ATOMIC_COUNT
+} hlo_tile_atomic_t;
+
+/// The shape of a reference; its element type is the operation's.
+typedef struct hlo_tile_ref {
+  hlo_tile_space_t space;
+  uint32_t rank;
+  int64_t dims[HLO_TILE_MAX_RANK];
+} hlo_tile_ref_t;
+
+/// The dimensions of a product's operands; the result has batch dimensions, then the remaining ones
+/// of the left, then of the right operand.
+typedef struct hlo_tile_dims {
+  uint32_t batch_count, contract_count;
+  uint32_t left_batch[HLO_TILE_MAX_RANK], right_batch[HLO_TILE_MAX_RANK];
+  uint32_t left_contract[HLO_TILE_MAX_RANK], right_contract[HLO_TILE_MAX_RANK];
+} hlo_tile_dims_t;
+
 typedef struct hlo_tile_op hlo_tile_op_t;
+typedef struct hlo_tile_kernel hlo_tile_kernel_t;
 
 /// Operations in order. The kernel's own block has no parent.
 typedef struct hlo_tile_block hlo_tile_block_t;
@@ -70,6 +114,7 @@ typedef struct hlo_tile_loop {
   uint32_t iv;
   int64_t low, end, step;
   hlo_tile_schedule_t schedule;
+  bool is_grid;  // a dimension of the kernel's grid, counted from the outermost
 } hlo_tile_loop_t;
 
 /// Where an operation comes from. Lines and columns count from 1.
@@ -89,7 +134,8 @@ struct hlo_tile_op {
   hlo_tile_op_kind_t kind;
   hlo_tile_loc_t loc;
   uint32_t number;    // of the value: dense, in order of creation
-  hlo_dtype_t dtype;  // of the value; INVALID: the operation has no result
+  hlo_dtype_t dtype;  // of the value or the reference's elements; INVALID: the operation has no
+                      // result
   uint32_t operand_count;
   // Reductions: initial values, or none for zeros. Loops: initial carried values.
   hlo_tile_op_t* operands[HLO_TILE_MAX_OPERANDS];
@@ -104,6 +150,19 @@ struct hlo_tile_op {
   hlo_tile_map_t map;
   uint8_t element[16];  // constant
   uint32_t result;      // result, argument: its number
+  // References and what uses them.
+  hlo_tile_ref_t ref;    // the shape of the result
+  uint32_t index_count;  // ref_load, ref_store, atomic, slice; barrier_wait: the phase
+  const hlo_expr_t* indices[HLO_TILE_MAX_RANK];
+  int64_t sizes[HLO_TILE_MAX_RANK], strides[HLO_TILE_MAX_RANK];  // slice
+  uint32_t squeezed;                        // slice: dropped dimensions of size 1, one bit each
+  uint32_t permutation[HLO_TILE_MAX_RANK];  // transpose: dimension i of the result is that one
+  bool is_masked;                           // ref_load, ref_store, atomic
+  hlo_tile_atomic_t atomic;
+  hlo_tile_dims_t dims;  // mma
+  int64_t count;         // semaphores: what is added or waited for; alloc barrier: arrivals
+  uint32_t dimension;    // program_id, num_programs: of the grid
+  const char* label;     // print
   // Loops, reductions.
   uint32_t loop_count;
   hlo_tile_loop_t loops[HLO_TILE_MAX_REDUCE_LOOPS];
@@ -114,14 +173,19 @@ struct hlo_tile_op {
   hlo_tile_block_t body;  // the first region
 };
 
+/// Row-major memory of the caller.
 typedef struct hlo_tile_buffer {
   hlo_dtype_t dtype;
   int64_t element_count;
   bool is_output;
+  bool is_prefetched;  // its numbers are known before the kernel starts: scalars for index
+                       // expressions
+  uint32_t rank;       // 0: one dimension with all elements
+  int64_t dims[HLO_TILE_MAX_RANK];
 } hlo_tile_buffer_t;
 
 /// owner: everything is in the arena. threads: confined while it is built, immutable then.
-typedef struct hlo_tile_kernel {
+struct hlo_tile_kernel {
   hlo_arena_t* arena;
   const char* name;
   hlo_expr_space_t exprs;
@@ -129,12 +193,26 @@ typedef struct hlo_tile_kernel {
   uint32_t buffer_count, value_count, iv_count;
   hlo_tile_buffer_t* buffers;
   hlo_tile_block_t body;
-} hlo_tile_kernel_t;
+};
 
 const char* hlo_tile_op_name(hlo_tile_op_kind_t kind);
 /// Appends the operation as messages name it: "%3 = load (model.py:12:3)".
 void hlo_tile_op_format(const hlo_tile_op_t* op, hlo_strbuf_t* out);
 bool hlo_tile_op_has_result(const hlo_tile_op_t* op);
+/// Returns true if the result is a reference.
+bool hlo_tile_op_is_ref(const hlo_tile_op_t* op);
+/// Returns true if the result is one element per point of the tile.
+static inline bool hlo_tile_op_has_value(const hlo_tile_op_t* op) {
+  return hlo_tile_op_has_result(op) && !hlo_tile_op_is_ref(op);
+}
+/// Writes the distances of a reference's elements along its dimensions, in elements.
+void hlo_tile_ref_strides(const hlo_tile_op_t* op, int64_t out_strides[HLO_TILE_MAX_RANK]);
+/// Returns the buffer's or allocation's operation that a reference is a part of.
+const hlo_tile_op_t* hlo_tile_ref_root(const hlo_tile_op_t* op);
+int64_t hlo_tile_ref_count(const hlo_tile_op_t* op);  // of elements
+/// Returns the shape of a buffer.
+hlo_tile_ref_t hlo_tile_buffer_ref(const hlo_tile_buffer_t* buffer);
+const char* hlo_tile_space_name(hlo_tile_space_t space);
 
 /// `buffers` is copied. Returns NULL when memory is exhausted.
 hlo_tile_kernel_t* hlo_tile_kernel_create(hlo_arena_t* arena, const char* name,
@@ -189,9 +267,18 @@ typedef struct hlo_tile_meaning {
   bool (*map)(void* context, const hlo_tile_map_t* map, uint32_t operand_count,
               const hlo_dtype_t* dtypes, const void* const* operands, hlo_dtype_t dtype,
               void* result, size_t count);
+  /// Receives a line that the kernel prints, lent. NULL: printing does nothing.
+  void (*print)(void* context, const char* line);
 } hlo_tile_meaning_t;
 
 /// Interprets the kernel. Accesses outside of buffers are errors. errors: UNIMPLEMENTED (a map
-/// without semantics), OUT_OF_RANGE, RESOURCE_EXHAUSTED
+/// without semantics), OUT_OF_RANGE, FAILED_PRECONDITION (iterations that wait for ever, signals
+/// that nothing waited for), RESOURCE_EXHAUSTED
 hlo_status_t hlo_tile_kernel_run(const hlo_tile_kernel_t* kernel, const hlo_tile_meaning_t* meaning,
                                  void* const* buffers) HLO_MUST_USE;
+/// As hlo_tile_kernel_run(), and finds accesses of parallel iterations and asynchronous copies that
+/// nothing orders; whether it does is independent of the order in which they happen to run.
+/// errors: FAILED_PRECONDITION naming both operations of the first race, with their lines
+hlo_status_t hlo_tile_kernel_find_races(const hlo_tile_kernel_t* kernel,
+                                        const hlo_tile_meaning_t* meaning,
+                                        void* const* buffers) HLO_MUST_USE;

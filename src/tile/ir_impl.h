@@ -8,6 +8,7 @@ typedef enum hlo_tile_has_result {
   HLO_TILE_RESULT_NEVER,
   HLO_TILE_RESULT_ALWAYS,
   HLO_TILE_RESULT_TYPED,  // present if an element type is given
+  HLO_TILE_RESULT_REF,    // a reference
 } hlo_tile_has_result_t;
 
 typedef struct hlo_tile_op_info {
@@ -44,6 +45,10 @@ static inline int64_t hlo_tile_schedule_get(const hlo_tile_schedule_t* schedule,
   return *(const int64_t*)((const char*)schedule + hlo_tile_schedule_fields[field].offset);
 }
 
+/// Returns the first rule of references, memory and synchronisation that an operation breaks;
+/// COUNT: none.
+hlo_tile_rule_t hlo_tile_memory_rule(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op);
+
 static inline bool hlo_tile_op_has_offset(hlo_tile_op_kind_t kind) {
   return kind == HLO_TILE_OP_load || kind == HLO_TILE_OP_store || kind == HLO_TILE_OP_index ||
          kind == HLO_TILE_OP_guard;
@@ -59,6 +64,20 @@ static inline bool hlo_tile_op_has_loops(hlo_tile_op_kind_t kind) {
 static inline bool hlo_tile_op_carries(hlo_tile_op_kind_t kind) {
   return kind == HLO_TILE_OP_for || kind == HLO_TILE_OP_while;
 }
+/// Returns the number of operands, from the first, that are references.
+uint32_t hlo_tile_op_ref_operands(hlo_tile_op_kind_t kind);
+/// Returns true for operations that the whole tile does once, not each of its elements.
+bool hlo_tile_op_is_uniform(hlo_tile_op_kind_t kind);
+/// Returns the loops of dimensions of the tile at a block, one bit each.
+uint64_t hlo_tile_block_tile_ivs(const hlo_tile_block_t* block);
+/// Returns the loop of a dimension of the grid around a block; NULL: the grid lacks it.
+const hlo_tile_loop_t* hlo_tile_block_grid(const hlo_tile_block_t* block, uint32_t dimension);
+/// Returns true if the elements of a reference are adjacent, in row-major order.
+bool hlo_tile_ref_is_contiguous(const hlo_tile_op_t* op);
+/// Returns the extents of a product's result, and how many there are.
+uint32_t hlo_tile_mma_shape(const hlo_tile_op_t* op, int64_t out_dims[3 * HLO_TILE_MAX_RANK]);
+const char* hlo_tile_atomic_name(hlo_tile_atomic_t atomic);
+
 /// Returns the yield at the end of a region; NULL if it has none.
 static inline hlo_tile_op_t* hlo_tile_block_yield(const hlo_tile_block_t* block) {
   return block->last && block->last->kind == HLO_TILE_OP_yield ? block->last : NULL;

@@ -135,15 +135,29 @@ static void find_given(inference_t* in) {
 
 // ---- memory
 
+// Where an access goes, in elements from the start of its buffer or reference.
+static const hlo_expr_t* address_of(const inference_t* in, const hlo_tile_op_t* op) {
+  if (!hlo_tile_op_ref_operands(op->kind)) return op->offset;
+  hlo_expr_space_t* exprs = &in->kernel->exprs;
+  const hlo_expr_t* address = hlo_expr_const(exprs, 0);
+  int64_t strides[HLO_TILE_MAX_RANK];
+  hlo_tile_ref_strides(op->operands[0], strides);
+  for (uint32_t i = 0; i < op->index_count; ++i) {
+    address = hlo_expr_add(exprs, address, hlo_expr_mul(exprs, op->indices[i], strides[i]));
+  }
+  return address;
+}
+
 // The addresses of the tile's elements: the coefficient of a loop is its stride.
 static const hlo_tile_layout_t* memory_of(const inference_t* in, const hlo_tile_op_t* op) {
+  const hlo_expr_t* address = address_of(in, op);
   int64_t dims[HLO_TILE_MAX_DEPTH];
   uint32_t numbers[HLO_TILE_MAX_DEPTH], rank = hlo_tile_block_tile(op->block, dims, numbers);
   hlo_layout_mode_t ivs[HLO_TILE_LAYOUT_MAX_RANK];
   for (uint32_t i = 0; i < rank; ++i) {
-    int64_t step = hlo_expr_coefficient(op->offset, numbers[i]);
-    for (uint32_t k = 0; k < op->offset->term_count; ++k) {
-      const hlo_expr_atom_t* atom = op->offset->terms[k].atom;
+    int64_t step = hlo_expr_coefficient(address, numbers[i]);
+    for (uint32_t k = 0; k < address->term_count; ++k) {
+      const hlo_expr_atom_t* atom = address->terms[k].atom;
       if (atom->kind != HLO_EXPR_LOOP && (atom->loops >> numbers[i] & 1)) step = FAR;
     }
     if (step < -FAR || step > FAR) step = FAR;
@@ -261,6 +275,30 @@ static void store_rule(inference_t* in, hlo_tile_op_t* op) {
   add_alias(in, op, var);
 }
 
+// The other operands of an access to references: values, masks.
+static void add_accessed(inference_t* in, hlo_tile_op_t* op, hlo_tile_var_t var) {
+  for (uint32_t i = 1; i < op->operand_count; ++i) add_operand(in, op, i, var);
+  add_transfer(in, op, op->operands[0]->dtype, var);
+}
+
+static void ref_load_rule(inference_t* in, hlo_tile_op_t* op) {
+  add_accessed(in, op, add_value(in, op, false));
+}
+
+static void ref_store_rule(inference_t* in, hlo_tile_op_t* op) {
+  add_accessed(in, op, add_var(in, "stored", op->block, false));
+}
+
+static void atomic_rule(inference_t* in, hlo_tile_op_t* op) {
+  add_accessed(in, op, add_value(in, op, false));
+}
+
+// Values are shown as they are laid out.
+static void print_rule(HLO_UNUSED inference_t* in, HLO_UNUSED hlo_tile_op_t* op) {}
+
+// Whole references have no elements in registers.
+static void memory_rule(HLO_UNUSED inference_t* in, HLO_UNUSED hlo_tile_op_t* op) {}
+
 static void elementwise_rule(inference_t* in, hlo_tile_op_t* op) {
   hlo_tile_var_t var = add_value(in, op, false);
   for (uint32_t i = 0; i < op->operand_count; ++i) add_operand(in, op, i, var);
@@ -349,7 +387,7 @@ static void add_block(inference_t* in, const hlo_tile_block_t* block) {
 
 static void put_layouts(const inference_t* in, const hlo_tile_value_t* values) {
   for (hlo_tile_op_t* op = hlo_tile_first_op(in->kernel); op; op = hlo_tile_next_op(op)) {
-    if (hlo_tile_op_has_result(op)) op->layout = values[in->vars[op->number]].layout;
+    if (hlo_tile_op_has_value(op)) op->layout = values[in->vars[op->number]].layout;
   }
 }
 
@@ -407,7 +445,7 @@ static hlo_status_t check_tiles(const hlo_tile_kernel_t* kernel) {
 static int64_t widest_bytes(const hlo_tile_kernel_t* kernel) {
   int64_t widest = 1;
   for (hlo_tile_op_t* op = hlo_tile_first_op(kernel); op; op = hlo_tile_next_op(op)) {
-    if (!hlo_tile_op_has_result(op)) continue;
+    if (!hlo_tile_op_has_value(op)) continue;
     int64_t bytes = (int64_t)hlo_dtype_size_bytes(op->dtype);
     if (bytes > widest) widest = bytes;
   }

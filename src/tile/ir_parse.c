@@ -177,6 +177,7 @@ static hlo_status_t parse_loops(parser_t* p, hlo_tile_op_t* op) {
     EXPECT(p, loop->step > 0 && is_moderate(loop->step) && loop->low < loop->end,
            "a step and a range of some numbers");
     HLO_TRY(parse_schedule(p, &loop->schedule));
+    loop->is_grid = hlo_tile_text_take(&p->text, "grid");
   } while (hlo_tile_text_take(&p->text, ","));
   return hlo_ok();
 }
@@ -261,14 +262,176 @@ static hlo_status_t parse_argument(parser_t* p, const hlo_tile_block_t* block, h
   return parse_number(p, &op->result, "an argument's number");
 }
 
+// ---- the same for references
+
+// Reads numbers between brackets, the first bracket included.
+static hlo_status_t parse_numbers(parser_t* p, int64_t* numbers, uint32_t* out_count) {
+  uint32_t count = 0;
+  EXPECT(p, hlo_tile_text_take(&p->text, "["), "'['");
+  while (!hlo_tile_text_take(&p->text, "]")) {
+    EXPECT(p, count == 0 || hlo_tile_text_take(&p->text, ","), "',' or ']'");
+    EXPECT(p, count < HLO_TILE_MAX_RANK, "fewer dimensions");
+    EXPECT(p, hlo_tile_text_number(&p->text, &numbers[count]) && is_moderate(numbers[count]),
+           "a number");
+    ++count;
+  }
+  *out_count = count;
+  return hlo_ok();
+}
+
+// Reads numbers of dimensions.
+static hlo_status_t parse_dims(parser_t* p, uint32_t* dims, uint32_t* out_count) {
+  int64_t numbers[HLO_TILE_MAX_RANK];
+  HLO_TRY(parse_numbers(p, numbers, out_count));
+  for (uint32_t i = 0; i < *out_count; ++i) {
+    EXPECT(p, numbers[i] >= 0 && numbers[i] < HLO_TILE_MAX_RANK, "numbers of dimensions");
+    dims[i] = (uint32_t)numbers[i];
+  }
+  return hlo_ok();
+}
+
+// Reads a shape of which all elements can be counted.
+static hlo_status_t parse_shape(parser_t* p, uint32_t* out_rank, int64_t* dims,
+                                int64_t* out_count) {
+  HLO_TRY(parse_numbers(p, dims, out_rank));
+  *out_count = 1;
+  for (uint32_t i = 0; i < *out_rank; ++i) {
+    EXPECT(p, dims[i] >= 0, "a shape");
+    bool is_huge = __builtin_mul_overflow(*out_count, dims[i], out_count);
+    EXPECT(p, !is_huge && is_moderate(*out_count), "a smaller shape");
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t parse_indices(parser_t* p, const hlo_tile_block_t* block, hlo_tile_op_t* op) {
+  EXPECT(p, hlo_tile_text_take(&p->text, "["), "'['");
+  while (!hlo_tile_text_take(&p->text, "]")) {
+    EXPECT(p, op->index_count == 0 || hlo_tile_text_take(&p->text, ","), "',' or ']'");
+    EXPECT(p, op->index_count < HLO_TILE_MAX_RANK, "fewer dimensions");
+    HLO_TRY(parse_expr(p, block, 0, &op->indices[op->index_count++]));
+  }
+  bool may_mask = op->kind >= HLO_TILE_OP_ref_load && op->kind <= HLO_TILE_OP_atomic;
+  op->is_masked = may_mask && hlo_tile_text_take(&p->text, "mask");
+  return hlo_ok();
+}
+
+static hlo_status_t parse_atomic(parser_t* p, const hlo_tile_block_t* block, hlo_tile_op_t* op) {
+  uint32_t atomic = 0;
+  while (atomic < HLO_TILE_ATOMIC_COUNT &&
+         !hlo_tile_text_take(&p->text, hlo_tile_atomic_name((hlo_tile_atomic_t)atomic))) {
+    ++atomic;
+  }
+  EXPECT(p, atomic < HLO_TILE_ATOMIC_COUNT, "an atomic operation");
+  op->atomic = (hlo_tile_atomic_t)atomic;
+  return parse_indices(p, block, op);
+}
+
+static hlo_status_t parse_reference(parser_t* p, const hlo_tile_block_t* block, hlo_tile_op_t* op) {
+  (void)block;
+  HLO_TRY(parse_number(p, &op->buffer, "a buffer's number"));
+  EXPECT(p, op->buffer < p->kernel->buffer_count, "a buffer that exists before this");
+  return hlo_ok();
+}
+
+static hlo_status_t parse_alloc(parser_t* p, const hlo_tile_block_t* block, hlo_tile_op_t* op) {
+  (void)block;
+  uint32_t space = 0;
+  while (space < HLO_TILE_SPACE_COUNT &&
+         !hlo_tile_text_take(&p->text, hlo_tile_space_name((hlo_tile_space_t)space))) {
+    ++space;
+  }
+  EXPECT(p, space < HLO_TILE_SPACE_COUNT, "a memory space");
+  op->ref.space = (hlo_tile_space_t)space;
+  if (space != HLO_TILE_SPACE_barrier) return hlo_ok();
+  EXPECT(p, hlo_tile_text_take(&p->text, "arrivals") && hlo_tile_text_number(&p->text, &op->count),
+         "'arrivals' and their number");
+  return hlo_ok();
+}
+
+static hlo_status_t parse_slice(parser_t* p, const hlo_tile_block_t* block, hlo_tile_op_t* op) {
+  HLO_TRY(parse_indices(p, block, op));
+  uint32_t count;
+  EXPECT(p, hlo_tile_text_take(&p->text, "sizes"), "'sizes'");
+  HLO_TRY(parse_numbers(p, op->sizes, &count));
+  EXPECT(p, count == op->index_count, "as many sizes as starts before this");
+  for (uint32_t i = 0; i < count; ++i) op->strides[i] = 1;
+  if (hlo_tile_text_take(&p->text, "strides")) {
+    HLO_TRY(parse_numbers(p, op->strides, &count));
+    EXPECT(p, count == op->index_count, "as many strides as starts before this");
+  }
+  if (!hlo_tile_text_take(&p->text, "squeeze")) return hlo_ok();
+  uint32_t dims[HLO_TILE_MAX_RANK];
+  HLO_TRY(parse_dims(p, dims, &count));
+  for (uint32_t i = 0; i < count; ++i) op->squeezed |= 1u << dims[i];
+  return hlo_ok();
+}
+
+static hlo_status_t parse_transpose(parser_t* p, const hlo_tile_block_t* block, hlo_tile_op_t* op) {
+  (void)block;
+  uint32_t count;
+  return parse_dims(p, op->permutation, &count);
+}
+
+static hlo_status_t parse_count(parser_t* p, const hlo_tile_block_t* block, hlo_tile_op_t* op) {
+  (void)block;
+  EXPECT(p, hlo_tile_text_number(&p->text, &op->count) && is_moderate(op->count), "a number");
+  return hlo_ok();
+}
+
+static hlo_status_t parse_pairs(parser_t* p, uint32_t* left, uint32_t* right, uint32_t* out_count) {
+  uint32_t count;
+  HLO_TRY(parse_dims(p, left, out_count));
+  EXPECT(p, hlo_tile_text_take(&p->text, "x"), "'x'");
+  HLO_TRY(parse_dims(p, right, &count));
+  EXPECT(p, count == *out_count, "as many dimensions on both sides before this");
+  return hlo_ok();
+}
+
+static hlo_status_t parse_mma(parser_t* p, const hlo_tile_block_t* block, hlo_tile_op_t* op) {
+  (void)block;
+  hlo_tile_dims_t* d = &op->dims;
+  HLO_TRY(parse_pairs(p, d->left_contract, d->right_contract, &d->contract_count));
+  if (!hlo_tile_text_take(&p->text, "batch")) return hlo_ok();
+  return parse_pairs(p, d->left_batch, d->right_batch, &d->batch_count);
+}
+
+static hlo_status_t parse_dimension(parser_t* p, const hlo_tile_block_t* block, hlo_tile_op_t* op) {
+  (void)block;
+  return parse_number(p, &op->dimension, "a dimension of the grid");
+}
+
+static hlo_status_t parse_label(parser_t* p, const hlo_tile_block_t* block, hlo_tile_op_t* op) {
+  (void)block;
+  EXPECT(p, hlo_tile_text_quoted(&p->text, p->arena, &op->label), "a text in quotes");
+  return hlo_ok();
+}
+
 typedef hlo_status_t (*details_fn_t)(parser_t* p, const hlo_tile_block_t* block, hlo_tile_op_t* op);
 
 static const details_fn_t DETAILS[HLO_TILE_OP_KIND_COUNT] = {
-    [HLO_TILE_OP_load] = parse_access,       [HLO_TILE_OP_store] = parse_access,
-    [HLO_TILE_OP_index] = parse_offset,      [HLO_TILE_OP_guard] = parse_guard,
-    [HLO_TILE_OP_constant] = parse_element,  [HLO_TILE_OP_map] = parse_map,
-    [HLO_TILE_OP_reduce] = parse_reducers,   [HLO_TILE_OP_result] = parse_result,
+    [HLO_TILE_OP_load] = parse_access,
+    [HLO_TILE_OP_store] = parse_access,
+    [HLO_TILE_OP_index] = parse_offset,
+    [HLO_TILE_OP_guard] = parse_guard,
+    [HLO_TILE_OP_constant] = parse_element,
+    [HLO_TILE_OP_map] = parse_map,
+    [HLO_TILE_OP_reduce] = parse_reducers,
+    [HLO_TILE_OP_result] = parse_result,
     [HLO_TILE_OP_argument] = parse_argument,
+    [HLO_TILE_OP_reference] = parse_reference,
+    [HLO_TILE_OP_alloc] = parse_alloc,
+    [HLO_TILE_OP_slice] = parse_slice,
+    [HLO_TILE_OP_transpose] = parse_transpose,
+    [HLO_TILE_OP_ref_load] = parse_indices,
+    [HLO_TILE_OP_ref_store] = parse_indices,
+    [HLO_TILE_OP_atomic] = parse_atomic,
+    [HLO_TILE_OP_semaphore_signal] = parse_count,
+    [HLO_TILE_OP_semaphore_wait] = parse_count,
+    [HLO_TILE_OP_barrier_wait] = parse_indices,
+    [HLO_TILE_OP_mma] = parse_mma,
+    [HLO_TILE_OP_program_id] = parse_dimension,
+    [HLO_TILE_OP_num_programs] = parse_dimension,
+    [HLO_TILE_OP_print] = parse_label,
 };
 
 // ---- operations
@@ -326,6 +489,14 @@ static hlo_status_t parse_loc(parser_t* p, hlo_tile_loc_t* out_loc) {
   return hlo_ok();
 }
 
+// The shape of a reference, in the memory of what it is a part of.
+static hlo_status_t parse_ref(parser_t* p, hlo_tile_op_t* op) {
+  int64_t count;
+  HLO_TRY(parse_shape(p, &op->ref.rank, op->ref.dims, &count));
+  if (op->operand_count) op->ref.space = op->operands[0]->ref.space;
+  return hlo_ok();
+}
+
 static hlo_status_t parse_op(parser_t* p, hlo_tile_block_t* block) {
   uint32_t number = 0;
   hlo_tile_op_t fields = {.loc = {.line = hlo_tile_text_line(&p->text)}};
@@ -355,6 +526,7 @@ static hlo_status_t parse_op(parser_t* p, hlo_tile_block_t* block) {
     EXPECT(p, hlo_tile_text_take(&p->text, ":"), "':' and an element type");
     HLO_TRY(parse_dtype(p, &fields.dtype));
   }
+  if (info->has_result == HLO_TILE_RESULT_REF) HLO_TRY(parse_ref(p, &fields));
   if (hlo_tile_text_is_next(&p->text, "<")) {
     HLO_TRY(hlo_tile_layout_parse(&p->kernel->layouts, &p->text.at, &fields.layout));
   }
@@ -406,13 +578,10 @@ static hlo_status_t parse_kernel(parser_t* p) {
     hlo_tile_buffer_t* buffer = &buffers[count++];
     *buffer = (hlo_tile_buffer_t){0};
     HLO_TRY(parse_dtype(p, &buffer->dtype));
-    EXPECT(p,
-           hlo_tile_text_take(&p->text, "[") &&
-               hlo_tile_text_number(&p->text, &buffer->element_count) &&
-               buffer->element_count >= 0 && is_moderate(buffer->element_count) &&
-               hlo_tile_text_take(&p->text, "]"),
-           "a number of elements");
+    HLO_TRY(parse_shape(p, &buffer->rank, buffer->dims, &buffer->element_count));
+    EXPECT(p, buffer->rank > 0, "a buffer of some dimensions before this");
     buffer->is_output = hlo_tile_text_take(&p->text, "out");
+    buffer->is_prefetched = hlo_tile_text_take(&p->text, "prefetch");
   }
   const char* kept = hlo_arena_strndup(p->arena, name, strlen(name));
   p->kernel = hlo_tile_kernel_create(p->arena, kept, count, buffers);

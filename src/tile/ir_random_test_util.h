@@ -258,7 +258,9 @@ static inline void hlo_test_put_ops(hlo_tile_maker_t* m, hlo_tile_block_t* block
 static inline hlo_tile_kernel_t* hlo_test_make_random(hlo_tile_maker_t* m, hlo_arena_t* arena,
                                                       uint32_t number) {
   static const hlo_tile_buffer_t buffers[] = {
-      {HLO_DTYPE_F32, INPUT, false}, {HLO_DTYPE_S32, INPUT, false}, {HLO_DTYPE_F32, OUTPUT, true}};
+      {.dtype = HLO_DTYPE_F32, .element_count = INPUT},
+      {.dtype = HLO_DTYPE_S32, .element_count = INPUT},
+      {.dtype = HLO_DTYPE_F32, .element_count = OUTPUT, .is_output = true}};
   m->random = number;
   m->kernel = hlo_tile_kernel_create(arena, "random", 3, buffers);
   m->nesting = m->iv_count = m->float_count = m->number_count = 0, m->stored = 0;

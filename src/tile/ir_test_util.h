@@ -49,6 +49,14 @@ static inline bool hlo_test_map(void* context, const hlo_tile_map_t* what, uint3
     for (size_t i = 0; i < count; ++i) ((uint8_t*)result)[i] = a[i] < b[i];
     return what->direction == HLO_COMPARISON_DIRECTION_LT;
   }
+  if (what->op == HLO_OP_compare && dtypes[0] == HLO_DTYPE_S32) {
+    const int32_t *a = operands[0], *b = second;
+    bool is_equality = what->direction == HLO_COMPARISON_DIRECTION_EQ;
+    for (size_t i = 0; i < count; ++i) {
+      ((uint8_t*)result)[i] = is_equality ? a[i] == b[i] : a[i] < b[i];
+    }
+    return is_equality || what->direction == HLO_COMPARISON_DIRECTION_LT;
+  }
   if (dtype == HLO_DTYPE_F32)
     return hlo_test_map_floats(what->op, operands[0], second, result, count);
   if (dtype == HLO_DTYPE_S32)

@@ -98,6 +98,7 @@ static void print_loops(const hlo_tile_op_t* op, hlo_strbuf_t* out) {
       int64_t number = hlo_tile_schedule_get(&loop->schedule, k);
       if (number) hlo_strbuf_printf(out, " %s %" PRId64, hlo_tile_schedule_fields[k].name, number);
     }
+    if (loop->is_grid) hlo_strbuf_puts(out, " grid");
   }
 }
 
@@ -148,14 +149,116 @@ static void print_argument(const hlo_tile_op_t* op, hlo_strbuf_t* out) {
   hlo_strbuf_printf(out, " %u", op->result);
 }
 
+// ---- the same for references
+
+static void print_numbers(const char* before, uint32_t count, const int64_t* numbers,
+                          hlo_strbuf_t* out) {
+  hlo_strbuf_puts(out, before);
+  for (uint32_t i = 0; i < count; ++i) {
+    hlo_strbuf_printf(out, "%s%" PRId64, i ? ", " : "", numbers[i]);
+  }
+  hlo_strbuf_putc(out, ']');
+}
+
+static void print_list(const char* before, uint32_t count, const uint32_t* numbers,
+                       hlo_strbuf_t* out) {
+  int64_t wide[HLO_TILE_MAX_RANK];
+  for (uint32_t i = 0; i < count; ++i) wide[i] = numbers[i];
+  print_numbers(before, count, wide, out);
+}
+
+static void print_indices(const hlo_tile_op_t* op, hlo_strbuf_t* out) {
+  hlo_strbuf_puts(out, " [");
+  for (uint32_t i = 0; i < op->index_count; ++i) {
+    if (i) hlo_strbuf_puts(out, ", ");
+    print_expr(op->indices[i], out);
+  }
+  hlo_strbuf_putc(out, ']');
+  if (op->is_masked) hlo_strbuf_puts(out, " mask");
+}
+
+static void print_atomic(const hlo_tile_op_t* op, hlo_strbuf_t* out) {
+  hlo_strbuf_printf(out, " %s", hlo_tile_atomic_name(op->atomic));
+  print_indices(op, out);
+}
+
+static void print_reference(const hlo_tile_op_t* op, hlo_strbuf_t* out) {
+  hlo_strbuf_printf(out, " %u", op->buffer);
+}
+
+static void print_alloc(const hlo_tile_op_t* op, hlo_strbuf_t* out) {
+  hlo_strbuf_printf(out, " %s", hlo_tile_space_name(op->ref.space));
+  if (op->ref.space == HLO_TILE_SPACE_barrier) {
+    hlo_strbuf_printf(out, " arrivals %" PRId64, op->count);
+  }
+}
+
+static void print_slice(const hlo_tile_op_t* op, hlo_strbuf_t* out) {
+  print_indices(op, out);
+  print_numbers(" sizes [", op->index_count, op->sizes, out);
+  bool has_strides = false;
+  for (uint32_t i = 0; i < op->index_count; ++i) has_strides |= op->strides[i] != 1;
+  if (has_strides) print_numbers(" strides [", op->index_count, op->strides, out);
+  if (!op->squeezed) return;
+  uint32_t dropped[HLO_TILE_MAX_RANK], count = 0;
+  for (uint32_t i = 0; i < op->index_count; ++i) {
+    if (op->squeezed >> i & 1) dropped[count++] = i;
+  }
+  print_list(" squeeze [", count, dropped, out);
+}
+
+static void print_transpose(const hlo_tile_op_t* op, hlo_strbuf_t* out) {
+  print_list(" [", op->ref.rank, op->permutation, out);
+}
+
+static void print_count(const hlo_tile_op_t* op, hlo_strbuf_t* out) {
+  hlo_strbuf_printf(out, " %" PRId64, op->count);
+}
+
+static void print_mma(const hlo_tile_op_t* op, hlo_strbuf_t* out) {
+  const hlo_tile_dims_t* d = &op->dims;
+  print_list(" [", d->contract_count, d->left_contract, out);
+  print_list(" x [", d->contract_count, d->right_contract, out);
+  if (!d->batch_count) return;
+  print_list(" batch [", d->batch_count, d->left_batch, out);
+  print_list(" x [", d->batch_count, d->right_batch, out);
+}
+
+static void print_dimension(const hlo_tile_op_t* op, hlo_strbuf_t* out) {
+  hlo_strbuf_printf(out, " %u", op->dimension);
+}
+
+static void print_label(const hlo_tile_op_t* op, hlo_strbuf_t* out) {
+  hlo_strbuf_putc(out, ' ');
+  hlo_tile_text_print_quoted(op->label ? op->label : "", out);
+}
+
 typedef void (*details_fn_t)(const hlo_tile_op_t* op, hlo_strbuf_t* out);
 
 static const details_fn_t DETAILS[HLO_TILE_OP_KIND_COUNT] = {
-    [HLO_TILE_OP_load] = print_access,       [HLO_TILE_OP_store] = print_access,
-    [HLO_TILE_OP_index] = print_offset,      [HLO_TILE_OP_guard] = print_guard,
-    [HLO_TILE_OP_constant] = print_element,  [HLO_TILE_OP_map] = print_map,
-    [HLO_TILE_OP_reduce] = print_reducers,   [HLO_TILE_OP_result] = print_result,
+    [HLO_TILE_OP_load] = print_access,
+    [HLO_TILE_OP_store] = print_access,
+    [HLO_TILE_OP_index] = print_offset,
+    [HLO_TILE_OP_guard] = print_guard,
+    [HLO_TILE_OP_constant] = print_element,
+    [HLO_TILE_OP_map] = print_map,
+    [HLO_TILE_OP_reduce] = print_reducers,
+    [HLO_TILE_OP_result] = print_result,
     [HLO_TILE_OP_argument] = print_argument,
+    [HLO_TILE_OP_reference] = print_reference,
+    [HLO_TILE_OP_alloc] = print_alloc,
+    [HLO_TILE_OP_slice] = print_slice,
+    [HLO_TILE_OP_transpose] = print_transpose,
+    [HLO_TILE_OP_ref_load] = print_indices,
+    [HLO_TILE_OP_ref_store] = print_indices,
+    [HLO_TILE_OP_atomic] = print_atomic,
+    [HLO_TILE_OP_semaphore_signal] = print_count,
+    [HLO_TILE_OP_semaphore_wait] = print_count,
+    [HLO_TILE_OP_barrier_wait] = print_indices,
+    [HLO_TILE_OP_mma] = print_mma,
+    [HLO_TILE_OP_program_id] = print_dimension,
+    [HLO_TILE_OP_num_programs] = print_dimension,
+    [HLO_TILE_OP_print] = print_label,
 };
 
 // ---- operations
@@ -187,6 +290,7 @@ static void print_block(const hlo_tile_block_t* block, uint32_t indent, hlo_strb
     if (has_result && op->loop_count) hlo_strbuf_puts(out, " over");
     print_loops(op, out);
     if (has_result) hlo_strbuf_printf(out, " : %s", hlo_dtype_info(op->dtype)->hlo_name);
+    if (hlo_tile_op_is_ref(op)) print_numbers("[", op->ref.rank, op->ref.dims, out);
     if (op->layout) {
       hlo_strbuf_putc(out, ' ');
       hlo_tile_layout_print(op->layout, out);
@@ -205,6 +309,7 @@ static void print_block(const hlo_tile_block_t* block, uint32_t indent, hlo_strb
 static bool is_scheduled(const hlo_tile_op_t* op) {
   for (uint32_t i = 0; i < op->loop_count * HLO_TILE_SCHEDULE_COUNT; ++i) {
     const hlo_tile_loop_t* loop = &op->loops[i / HLO_TILE_SCHEDULE_COUNT];
+    if (loop->is_grid) return true;
     if (hlo_tile_schedule_get(&loop->schedule, i % HLO_TILE_SCHEDULE_COUNT)) return true;
   }
   return false;
@@ -212,6 +317,10 @@ static bool is_scheduled(const hlo_tile_op_t* op) {
 
 uint32_t hlo_tile_kernel_version(const hlo_tile_kernel_t* kernel) {
   uint32_t version = 1;
+  for (uint32_t i = 0; i < kernel->buffer_count; ++i) {
+    const hlo_tile_buffer_t* buffer = &kernel->buffers[i];
+    if (buffer->rank > 1 || buffer->is_prefetched) version = 3;
+  }
   for (const hlo_tile_op_t* op = hlo_tile_first_op(kernel); op; op = hlo_tile_next_op(op)) {
     uint32_t since = hlo_tile_op_infos[op->kind].since;
     bool carries = op->kind == HLO_TILE_OP_for && op->operand_count > 0;
@@ -226,8 +335,12 @@ void hlo_tile_kernel_print(const hlo_tile_kernel_t* kernel, hlo_strbuf_t* out) {
   hlo_strbuf_printf(out, "kernel %s version %u {\n", kernel->name, hlo_tile_kernel_version(kernel));
   for (uint32_t i = 0; i < kernel->buffer_count; ++i) {
     const hlo_tile_buffer_t* buffer = &kernel->buffers[i];
-    hlo_strbuf_printf(out, "  buffer %s[%" PRId64 "]%s\n", hlo_dtype_info(buffer->dtype)->hlo_name,
-                      buffer->element_count, buffer->is_output ? " out" : "");
+    hlo_tile_ref_t shape = hlo_tile_buffer_ref(buffer);
+    hlo_strbuf_printf(out, "  buffer %s", hlo_dtype_info(buffer->dtype)->hlo_name);
+    print_numbers("[", shape.rank, shape.dims, out);
+    if (buffer->is_output) hlo_strbuf_puts(out, " out");
+    if (buffer->is_prefetched) hlo_strbuf_puts(out, " prefetch");
+    hlo_strbuf_putc(out, '\n');
   }
   print_block(&kernel->body, 1, out);
   hlo_strbuf_puts(out, "}\n");

@@ -42,7 +42,7 @@ static hlo_status_t check_expr(const verifier_t* v, const hlo_tile_op_t* op, con
       const hlo_tile_op_t* value =
           atom->number < v->kernel->value_count ? v->values[atom->number] : NULL;
       CHECK(op, value && is_visible(value, op->block), INDEX_VISIBLE);
-      CHECK(op, hlo_dtype_is_integer(value->dtype), INDEX_TYPE);
+      CHECK(op, hlo_tile_op_has_value(value) && hlo_dtype_is_integer(value->dtype), INDEX_TYPE);
     } else {
       HLO_TRY(check_expr(v, op, atom->argument, ivs));
     }
@@ -187,16 +187,49 @@ static hlo_status_t check_yield(HLO_UNUSED const verifier_t* v, const hlo_tile_o
   return hlo_ok();
 }
 
+static hlo_status_t check_if(const verifier_t* v, const hlo_tile_op_t* op) {
+  CHECK(op, op->operands[0]->dtype == HLO_DTYPE_PRED, CONDITION);
+  const hlo_tile_block_t* second = op->body.next;
+  CHECK(op, second ? !second->next : !hlo_tile_op_has_result(op), IF_REGIONS);
+  if (!hlo_tile_op_has_result(op)) return hlo_ok();
+  (void)v;
+  CHECK(op, hlo_tile_block_yield(second), YIELD_MISSING);
+  HLO_TRY(check_yield_of(op, second, NULL));
+  return check_yield_of(op, &op->body, hlo_tile_block_yield(second)->operands);
+}
+
+static hlo_status_t check_program(HLO_UNUSED const verifier_t* v, const hlo_tile_op_t* op) {
+  CHECK(op, hlo_tile_block_grid(op->block, op->dimension), GRID);
+  CHECK(op, hlo_dtype_is_integer(op->dtype), PROGRAM_TYPE);
+  return hlo_ok();
+}
+
+static hlo_status_t check_bitcast(HLO_UNUSED const verifier_t* v, const hlo_tile_op_t* op) {
+  CHECK(op, hlo_dtype_info(op->dtype)->bits == hlo_dtype_info(op->operands[0]->dtype)->bits,
+        BITCAST_TYPE);
+  return hlo_ok();
+}
+
 typedef hlo_status_t (*check_fn_t)(const verifier_t* v, const hlo_tile_op_t* op);
 
 // Operations without rules of their own are absent.
 static const check_fn_t CHECKS[HLO_TILE_OP_KIND_COUNT] = {
-    [HLO_TILE_OP_load] = check_memory,       [HLO_TILE_OP_store] = check_memory,
-    [HLO_TILE_OP_map] = check_map,           [HLO_TILE_OP_guard] = check_guard,
-    [HLO_TILE_OP_relayout] = check_relayout, [HLO_TILE_OP_reduce] = check_reduce,
-    [HLO_TILE_OP_for] = check_for,           [HLO_TILE_OP_while] = check_while,
-    [HLO_TILE_OP_switch] = check_switch,     [HLO_TILE_OP_result] = check_result,
-    [HLO_TILE_OP_argument] = check_argument, [HLO_TILE_OP_yield] = check_yield,
+    [HLO_TILE_OP_load] = check_memory,
+    [HLO_TILE_OP_store] = check_memory,
+    [HLO_TILE_OP_map] = check_map,
+    [HLO_TILE_OP_guard] = check_guard,
+    [HLO_TILE_OP_relayout] = check_relayout,
+    [HLO_TILE_OP_reduce] = check_reduce,
+    [HLO_TILE_OP_for] = check_for,
+    [HLO_TILE_OP_while] = check_while,
+    [HLO_TILE_OP_switch] = check_switch,
+    [HLO_TILE_OP_result] = check_result,
+    [HLO_TILE_OP_argument] = check_argument,
+    [HLO_TILE_OP_yield] = check_yield,
+    [HLO_TILE_OP_if] = check_if,
+    [HLO_TILE_OP_program_id] = check_program,
+    [HLO_TILE_OP_num_programs] = check_program,
+    [HLO_TILE_OP_bitcast] = check_bitcast,
 };
 
 // ---- all of them
@@ -216,6 +249,17 @@ static hlo_status_t check_layout(const hlo_tile_op_t* op) {
   return hlo_ok();
 }
 
+// Which operands are references, and that nothing else is.
+static hlo_status_t check_refs(const hlo_tile_op_t* op) {
+  uint32_t refs = hlo_tile_op_ref_operands(op->kind);
+  for (uint32_t i = 0; i < op->operand_count; ++i) {
+    bool is_ref = hlo_tile_op_is_ref(op->operands[i]);
+    CHECK(op, is_ref || i >= refs, REF_OPERAND);
+    CHECK(op, !is_ref || i < refs, VALUE_OPERAND);
+  }
+  return hlo_ok();
+}
+
 static hlo_status_t check_operands(const verifier_t* v, const hlo_tile_op_t* op) {
   int32_t count = hlo_tile_op_infos[op->kind].operand_count;
   CHECK(op, count < 0 || op->operand_count == (uint32_t)count, OPERAND_COUNT);
@@ -226,7 +270,7 @@ static hlo_status_t check_operands(const verifier_t* v, const hlo_tile_op_t* op)
               is_visible(operand, op->block),
           OPERAND_VISIBLE);
   }
-  return hlo_ok();
+  return check_refs(op);
 }
 
 static hlo_status_t check_op(verifier_t* v, const hlo_tile_op_t* op);
@@ -249,12 +293,31 @@ static hlo_status_t check_op(verifier_t* v, const hlo_tile_op_t* op) {
   if (hlo_tile_op_has_offset(op->kind)) {
     HLO_TRY(check_expr(v, op, op->offset, hlo_tile_block_ivs(op->block)));
   }
+  for (uint32_t i = 0; i < op->index_count; ++i) {
+    HLO_TRY(check_expr(v, op, op->indices[i], hlo_tile_block_ivs(op->block)));
+  }
   if (hlo_tile_op_has_loops(op->kind)) HLO_TRY(check_loops(op));
   HLO_TRY(check_regions(v, op));
   if (CHECKS[op->kind]) HLO_TRY(CHECKS[op->kind](v, op));
+  hlo_tile_rule_t broken = hlo_tile_memory_rule(v->kernel, op);
+  if (broken != HLO_TILE_RULE_COUNT) return wrong(op, broken);
   if (op->layout) HLO_TRY(check_layout(op));
   if (hlo_tile_op_has_result(op)) v->values[op->number] = op;
   return hlo_ok();
+}
+
+static hlo_status_t check_buffer(const hlo_tile_kernel_t* kernel, uint32_t number) {
+  const hlo_tile_buffer_t* buffer = &kernel->buffers[number];
+  hlo_tile_ref_t shape = hlo_tile_buffer_ref(buffer);
+  hlo_tile_rule_t broken = HLO_TILE_RULE_COUNT;
+  int64_t count = 1;
+  for (uint32_t i = 0; i < shape.rank; ++i) count *= shape.dims[i];
+  if (count != buffer->element_count) broken = HLO_TILE_RULE_BUFFER_SHAPE;
+  if (buffer->is_prefetched && (buffer->is_output || !hlo_dtype_is_integer(buffer->dtype))) {
+    broken = HLO_TILE_RULE_BUFFER_PREFETCH;
+  }
+  if (broken == HLO_TILE_RULE_COUNT) return hlo_ok();
+  return hlo_invalid_argument("buffer %u: %s", number, RULES[broken]);
 }
 
 hlo_status_t hlo_tile_kernel_verify(const hlo_tile_kernel_t* kernel) {
@@ -262,6 +325,7 @@ hlo_status_t hlo_tile_kernel_verify(const hlo_tile_kernel_t* kernel) {
   verifier_t verifier = {.kernel = kernel};
   verifier.values = hlo_arena_array(&scratch, kernel->value_count + 1, sizeof *verifier.values);
   HLO_TRY(hlo_arena_status(&scratch));
+  for (uint32_t i = 0; i < kernel->buffer_count; ++i) HLO_TRY(check_buffer(kernel, i));
   for (const hlo_tile_op_t* op = kernel->body.first; op; op = op->next) {
     HLO_TRY(check_op(&verifier, op));
   }

@@ -30,6 +30,19 @@ static const refusal_t TEXTS[] = {
     {"%0 = load 0 [0] : f32 loc(\"a\\0\":1:2)\n", "a file's name in quotes"},
     {"%0 = load 0 [0] : f32 loc(\"a.py\":1)\n", "a line and a column"},
     {"%0 = load 0 [0] : f32 loc(\"a.py\":1:-2)\n", "a line and a column"},
+    {"%0 = alloc far : f32[4]\n", "a memory space"},
+    {"%0 = alloc barrier : s32[4]\n", "'arrivals' and their number"},
+    {"%0 = alloc near : f32[1, 2, 3, 4, 5, 6, 7, 8, 9]\n", "fewer dimensions"},
+    {"%0 = alloc near : f32[4000000, 4000000, 4000000]\n", "a smaller shape"},
+    {"%0 = alloc near : f32[-1]\n", "a shape"},
+    {"%0 = alloc near : f32[4\n", "',' or ']'"},
+    {"%0 = reference 7 : f32[4]\n", "a buffer that exists"},
+    {"%0 = alloc near : f32[4]\n%1 = slice [0] sizes [1, 1] %0 : f32[1]\n", "as many sizes"},
+    {"%0 = alloc near : f32[4]\n%1 = slice [0] sizes [1] strides [] %0 : f32[1]\n", "as many str"},
+    {"%0 = alloc near : f32[4]\n%1 = atomic swap [0] %0, %0 : f32\n", "an atomic operation"},
+    {"%0 = alloc near : f32[4]\nmma [0] x [] %0, %0, %0\n", "as many dimensions on both sides"},
+    {"%0 = alloc near : f32[4]\n%1 = transpose [9] %0 : f32[4]\n", "numbers of dimensions"},
+    {"print label\n", "a text in quotes"},
     {"nothing\n", "an operation"},
 };
 
@@ -107,6 +120,76 @@ static const refusal_t RULES[] = {
      "a layout of another shape than the tile's: dimension 0 has 8 elements, the tile 4"},
 };
 
+#define NEAR "%10 = alloc near : f32[4, 6]\n"
+#define INTO "%11 = reference 1 : f32[9]\n"
+#define FROM "%12 = reference 0 : f32[9]\n"
+#define SEMAPHORES "%13 = alloc semaphore : s32[2]\n%14 = slice [0] sizes [1] %13 : s32[1]\n"
+#define ACCUMULATOR "%15 = alloc accumulator : f32[4, 4]\n"
+
+// The same, of references and what uses them.
+static const refusal_t MEMORY[] = {
+    {TRUE "if %2 {\n} {\n} {\n}\n", "one region, or two"},
+    {ONE TRUE "%3 = if %2 : f32 {\nyield %0\n}\n", "one region, or two"},
+    {ONE TRUE "%3 = if %2 : f32 {\nyield %0\n} {\n}\n", "a region that ends without a yield"},
+    {ONE "if %0 {\n}\n", "a condition that is not one pred"},
+    {"parallel d0 = 0..4 by 1 grid {\n%0 = program_id 1 : s32\n}\n", "that the grid does not have"},
+    {"parallel d0 = 0..4 by 1 grid {\n%0 = num_programs 0 : f32\n}\n",
+     "a number of the grid that is no integer"},
+    {ONE "%3 = bitcast %0 : f64\n", "element types of different sizes"},
+    {NEAR "%3 = map negate %10 : f32\n", "a reference where a value is needed"},
+    {ONE "%3 = ref_load [] %0 : f32\n", "a value where a reference is needed"},
+    {"%3 = reference 0 : f32[3, 3]\n", "another shape than that of what it refers to"},
+    {NEAR "%3 = slice [0, 0] sizes [2, 2] %10 : f32[2, 3]\n", "another shape than"},
+    {NEAR "%3 = transpose [1, 0] %10 : f32[4, 6]\n", "another shape than"},
+    {"%3 = reference 0 : s32[9]\n", "another element type than that of what it refers to"},
+    {NEAR "%3 = reshape %10 : s32[24]\n", "another element type than that of what it refers to"},
+    {"%3 = alloc global : f32[2]\n", "an allocation in the caller's memory"},
+    {"%3 = alloc semaphore : f32[2]\n", "semaphores or barriers that are not s32"},
+    {"%3 = alloc barrier arrivals 0 : s32[1]\n", "a barrier without arrivals"},
+    {NEAR "%3 = slice [0] sizes [2] %10 : f32[2]\n", "another number of indices than dimensions"},
+    {NEAR "%3 = ref_load [0] %10 : f32\n", "another number of indices than dimensions"},
+    {NEAR "for d0 = 0..4 by 4 {\n%3 = slice [d0, 0] sizes [1, 2] %10 : f32[1, 2]\n}\n",
+     "an index that differs between elements of a tile"},
+    {NEAR "%3 = slice [0, 0] sizes [2, 7] %10 : f32[2, 7]\n", "a part that does not fit"},
+    {NEAR "%3 = slice [0, 0] sizes [3, 2] strides [2, 1] %10 : f32[3, 2]\n",
+     "a part that does not"},
+    {NEAR "%3 = slice [0, 0] sizes [3, 2] strides [0, 1] %10 : f32[3, 2]\n", "a stride below one"},
+    {NEAR "%3 = slice [0, 0] sizes [2, 2] squeeze [1] %10 : f32[2]\n", "a dropped dimension"},
+    {NEAR "%3 = slice [0, 0] sizes [2, 2] squeeze [7] %10 : f32[2, 2]\n", "a dropped dimension"},
+    {NEAR "%3 = transpose [1, 1] %10 : f32[6, 6]\n", "dimensions that are no permutation"},
+    {NEAR "%3 = reshape %10 : f32[23]\n", "another number of elements than what it refers to"},
+    {NEAR "%3 = transpose [1, 0] %10 : f32[6, 4]\n%4 = reshape %3 : f32[24]\n",
+     "elements that are not adjacent"},
+    {INTO FROM "for d0 = 0..4 by 4 {\ncopy %12, %11\n}\n", "whose elements may take different"},
+    {SEMAPHORES "%3 = ref_load [0] %14 : s32\n", "elements of semaphores or barriers"},
+    {SEMAPHORES INTO "copy %14, %11\n", "elements of semaphores or barriers"},
+    {NEAR ONE "%3 = atomic compare_exchange [0, 0] %10, %0 : f32\n",
+     "a reference, then the values"},
+    {NEAR TRUE "%3 = ref_load [0, 0] mask %10, %2 : f32\n", "a reference, then the values"},
+    {NEAR WHOLE "ref_store [0, 0] %10, %1\n", "another element type than the reference's"},
+    {NEAR "%3 = ref_load [0, 0] %10 : s32\n", "another element type than the reference's"},
+    {NEAR ONE "ref_store [0, 0] mask %10, %0, %0\n", "a mask that is not pred"},
+    {FROM ONE "ref_store [0] %12, %0\n", "to a buffer that is no output"},
+    {INTO FROM "copy %11, %12\n", "to a buffer that is no output"},
+    {NEAR INTO "copy %10, %11\n", "between different shapes"},
+    {INTO "%3 = alloc near : s32[9]\ncopy %3, %11\n", "between different element types"},
+    {SEMAPHORES "semaphore_signal 1 %13\n", "of something that is not one semaphore"},
+    {INTO FROM "copy_start %12, %11, %11\n", "of something that is not one semaphore"},
+    {SEMAPHORES "semaphore_wait 0 %14\n", "a count below one"},
+    {SEMAPHORES ONE "%3 = reduce add over d0 = 0..4 by 1 : f32 {\ncopy_wait %14\nyield %0\n}\n",
+     "a wait inside a reduction"},
+    {SEMAPHORES "barrier_arrive %14\n", "of something that is not one barrier"},
+    {NEAR ACCUMULATOR "mma [2] x [1] %15, %10, %10\n", "dimensions that an operand does not have"},
+    {NEAR ACCUMULATOR "mma [1, 1] x [1, 0] %15, %10, %10\n", "or has named before"},
+    {NEAR ACCUMULATOR "mma [1] x [0] %15, %10, %10\n", "dimensions of different extents"},
+    {NEAR ACCUMULATOR "mma [1] x [0] batch [0] x [1] %15, %10, %10\n", "of different extents"},
+    {NEAR ACCUMULATOR "mma [0] x [0] %15, %10, %10\n", "an accumulator of another shape"},
+    {NEAR "%3 = alloc accumulator : s32[4, 4]\nmma [1] x [1] %3, %10, %10\n",
+     "another kind of number"},
+    {"%3 = index [0] : s32\n%4 = alloc near : s32[4]\n%5 = index [clamp(%4, 0, 1)] : s32\n",
+     "an index that is no integer"},
+};
+
 static void check_refusal(const refusal_t* refusal) {
   hlo_arena_t arena;
   hlo_arena_init(&arena, 0);
@@ -130,6 +213,7 @@ static void test_texts(void** unused) {
 static void test_rules(void** unused) {
   (void)unused;
   for (uint32_t i = 0; i < sizeof RULES / sizeof *RULES; ++i) check_refusal(&RULES[i]);
+  for (uint32_t i = 0; i < sizeof MEMORY / sizeof *MEMORY; ++i) check_refusal(&MEMORY[i]);
 }
 
 // A fault that only a builder can make: the parser reports it earlier.
@@ -145,6 +229,10 @@ static const built_t BUILT[] = {
      {.kind = HLO_TILE_OP_for,
       .loop_count = 1,
       .loops = {{.end = 4, .step = 1, .schedule = {.unroll = -1}}}}},
+    {"another memory space than that of what it refers to",
+     {.kind = HLO_TILE_OP_reference,
+      .dtype = HLO_DTYPE_F32,
+      .ref = {.space = HLO_TILE_SPACE_near, .rank = 1, .dims = {9}}}},
     {"no such buffer", {.kind = HLO_TILE_OP_load, .dtype = HLO_DTYPE_F32, .buffer = 7}},
     {"an induction variable of no enclosing loop",
      {.kind = HLO_TILE_OP_index, .dtype = HLO_DTYPE_F32}},
@@ -155,7 +243,8 @@ static void test_built(void** unused) {
   for (uint32_t i = 0; i < sizeof BUILT / sizeof *BUILT; ++i) {
     hlo_arena_t arena;
     hlo_arena_init(&arena, 0);
-    hlo_tile_kernel_t* kernel = hlo_tile_kernel_create(&arena, "built", 0, NULL);
+    const hlo_tile_buffer_t buffer = {.dtype = HLO_DTYPE_F32, .element_count = 9};
+    hlo_tile_kernel_t* kernel = hlo_tile_kernel_create(&arena, "built", 1, &buffer);
     hlo_tile_op_t fields = BUILT[i].op;
     bool is_index = fields.kind == HLO_TILE_OP_index;
     fields.offset =
@@ -164,6 +253,34 @@ static void test_built(void** unused) {
     hlo_status_t status = hlo_tile_kernel_verify(kernel);
     assert_int_equal(hlo_status_code(status), HLO_STATUS_INVALID_ARGUMENT);
     assert_non_null(strstr(hlo_status_message(status), BUILT[i].message));
+    hlo_status_release(status);
+    hlo_arena_deinit(&arena);
+  }
+}
+
+// Of buffers.
+static const built_t OF_BUFFERS[] = {
+    {"a shape with another number of elements", {.count = 7}},
+    {"prefetched elements that are outputs or no integers", {.dtype = HLO_DTYPE_F32, .count = 6}},
+};
+
+static void test_buffers(void** unused) {
+  (void)unused;
+  for (uint32_t i = 0; i < sizeof OF_BUFFERS / sizeof *OF_BUFFERS; ++i) {
+    hlo_arena_t arena;
+    hlo_arena_init(&arena, 0);
+    bool is_prefetched = OF_BUFFERS[i].op.dtype == HLO_DTYPE_F32;
+    const hlo_tile_buffer_t buffer = {.dtype = HLO_DTYPE_F32,
+                                      .element_count = OF_BUFFERS[i].op.count,
+                                      .is_prefetched = is_prefetched,
+                                      .rank = 2,
+                                      .dims = {2, 3}};
+    hlo_tile_kernel_t* kernel = hlo_tile_kernel_create(&arena, "built", 1, &buffer);
+    hlo_status_t status = hlo_tile_kernel_verify(kernel);
+    assert_int_equal(hlo_status_code(status), HLO_STATUS_INVALID_ARGUMENT);
+    if (!strstr(hlo_status_message(status), OF_BUFFERS[i].message)) {
+      fail_msg("%s", hlo_status_message(status));
+    }
     hlo_status_release(status);
     hlo_arena_deinit(&arena);
   }
@@ -189,6 +306,12 @@ static void test_every_rule_is_broken(void** unused) {
     bool is_broken = false;
     for (uint32_t i = 0; i < sizeof RULES / sizeof *RULES; ++i) {
       is_broken |= is_said(rules[r], RULES[i].message);
+    }
+    for (uint32_t i = 0; i < sizeof MEMORY / sizeof *MEMORY; ++i) {
+      is_broken |= is_said(rules[r], MEMORY[i].message);
+    }
+    for (uint32_t i = 0; i < sizeof OF_BUFFERS / sizeof *OF_BUFFERS; ++i) {
+      is_broken |= is_said(rules[r], OF_BUFFERS[i].message);
     }
     for (uint32_t i = 0; i < sizeof BUILT / sizeof *BUILT; ++i) {
       is_broken |= is_said(rules[r], BUILT[i].message);
@@ -252,6 +375,7 @@ int main(void) {
       cmocka_unit_test(test_texts),    cmocka_unit_test(test_rules),
       cmocka_unit_test(test_built),    cmocka_unit_test(test_every_rule_is_broken),
       cmocka_unit_test(test_versions), cmocka_unit_test(test_places),
+      cmocka_unit_test(test_buffers),
   };
   return cmocka_run_group_tests_name("tile/ir_verify", tests, NULL, NULL);
 }

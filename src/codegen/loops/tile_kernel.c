@@ -324,8 +324,9 @@ static hlo_tile_kernel_t* create_tile_kernel(const hlo_kernel_t* kernel, hlo_are
     bool is_output = i >= fusion->input_count;
     const hlo_value_t* value =
         is_output ? fusion->outputs[i - fusion->input_count] : fusion->inputs[i];
-    buffers[i] =
-        (hlo_tile_buffer_t){value->type->dtype, hlo_type_element_count(value->type), is_output};
+    buffers[i] = (hlo_tile_buffer_t){.dtype = value->type->dtype,
+                                     .element_count = hlo_type_element_count(value->type),
+                                     .is_output = is_output};
   }
   return hlo_tile_kernel_create(arena, name, count, buffers);
 }
