@@ -170,7 +170,7 @@ template_t;
 #define LANES_A LANES_OF("$a", "$m", "a")
 #define LANES_B LANES_OF("$b", "$m", "b")
 #define LANES_C LANES_OF("$c", "$m", "c")
-#define ZIPPED_PART "  enum { part = $I ? $I : $n };\n"
+#define PARTS "  enum { part = $I ? $I : $n };\n"
 #define TYPES \
   "  typedef $a E_;\n  typedef $U U_;\n  typedef $T T_;\n  typedef $V V_;\n  enum { imm = $I };\n"
 
@@ -203,12 +203,13 @@ static const template_t templates[HLO_VIR_OPCODE_COUNT] = {
     [HLO_VIR_join] = {"$A va, $B vb", "r_[i] = i < $m ? a_[i] : b_[i - $m]", LANES_A LANES_B},
     [HLO_VIR_zip_low] = {"$A va, $B vb",
                          "r_[i] = (i % 2 ? b_ : a_)[i / part * part + i % part / 2]",
-                         LANES_A LANES_B ZIPPED_PART},
+                         LANES_A LANES_B PARTS},
     [HLO_VIR_zip_high] = {"$A va, $B vb",
                           "r_[i] = (i % 2 ? b_ : a_)[i / part * part + (i % part + part) / 2]",
-                          LANES_A LANES_B ZIPPED_PART},
+                          LANES_A LANES_B PARTS},
     [HLO_VIR_slide_up] = {"$A va", "r_[i] = i < $I ? 0 : a_[i - $I]", LANES_A},
-    [HLO_VIR_permute] = {"$A va, $B vb", "r_[i] = a_[b_[i]]", LANES_A LANES_B},
+    [HLO_VIR_permute] = {"$A va, $B vb", "r_[i] = a_[i / part * part + b_[i]]",
+                         LANES_A LANES_B PARTS},
 };
 
 // With a mask as the last operand: only lanes with a set mask are accessed.

@@ -88,6 +88,7 @@ static hlo_status_t build_func(const unit_builder_t* builder, uint32_t number, u
   hlo_vir_module_t* module = NULL;
   HLO_TRY(hlo_vir_module_create(&module));
   module->has_half = builder->first->has_half;
+  module->has_permute = builder->first->has_permute;
   module->has_scale = builder->first->has_scale;
   module->subnormals = builder->first->subnormals;
   hlo_status_t status = hlo_entry_build_func(builder->entry, number, module);

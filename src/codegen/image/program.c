@@ -336,6 +336,7 @@ static hlo_status_t prepare_call_sites(hlo_code_program_t* program,
 static hlo_status_t create_vir(const hlo_code_options_t* options, hlo_vir_module_t** out_vir) {
   HLO_TRY(hlo_vir_module_create(out_vir));
   (*out_vir)->has_half = options->target.has_half;
+  (*out_vir)->has_permute = options->target.has_permute;
   (*out_vir)->subnormals = options->target.subnormals;
   (*out_vir)->has_scale = options->target.has_scale && options->executor != HLO_EXECUTOR_C;
   return hlo_ok();

@@ -8,6 +8,7 @@
 #include "base/tuning.h"
 #include "codegen/loops/kernel_choose.h"
 #include "codegen/math/elementwise.h"
+#include "codegen/math/math.h"
 
 static bool is_narrow_float(hlo_dtype_t dtype) {
   return hlo_dtype_is_float(dtype) && hlo_dtype_info(dtype)->bits < 32;
@@ -24,16 +25,22 @@ static bool has_narrow_floats(const hlo_node_t* node) {
   return found;
 }
 
+static bool converts_raw(const hlo_node_t* node) {
+  return node->op == HLO_OP_convert && hlo_vmath_converts_raw(hlo_node_operand_type(node, 0)->dtype,
+                                                              node->results[0].type->dtype);
+}
+
 // Returns true if there are floats that registers otherwise hold as f32, and no member computes
-// with them.
-static bool only_moves_narrow_floats(const hlo_fusion_t* fusion) {
+// with them but by changing bits.
+static bool only_moves_narrow_floats(const hlo_fusion_t* fusion, const hlo_target_t* target) {
   bool found = false;
   for (uint32_t i = 0; i < fusion->node_count; ++i) {
     const hlo_node_t* node = fusion->nodes[i];
     if (!has_narrow_floats(node)) continue;
     found = true;
     bool is_move = hlo_op_has(node->op, HLO_TRAIT_MOVES | HLO_TRAIT_JOINS | HLO_TRAIT_CONSTANT) ||
-                   node->op == HLO_OP_dynamic_update_slice || node->op == HLO_OP_select;
+                   node->op == HLO_OP_dynamic_update_slice || node->op == HLO_OP_select ||
+                   (target->has_permute && converts_raw(node));
     if (!is_move) return false;
   }
   return found;
@@ -292,7 +299,7 @@ hlo_status_t hlo_kernel_try(hlo_fusion_t* fusion, const hlo_target_t* target,
     kernel->form.node = product;
     status = products->choose(kernel, product, memo, &scratch);
   } else {
-    kernel->moves_bits = only_moves_narrow_floats(fusion);
+    kernel->moves_bits = only_moves_narrow_floats(fusion, target);
     status = create(kernel, &scratch);
   }
   hlo_arena_deinit(&scratch);

@@ -262,7 +262,12 @@ static hlo_vir_value_t* emit_compute(hlo_emitter_t* e, const hlo_tiled_t* tiled)
   for (uint32_t i = 0; i < tiled->operand_count; ++i) {
     operands[i] = hlo_emit_wide(e, tiled->operands[i], lanes);
   }
-  return hlo_elementwise_emit(e->b, tiled->value->def, operands);
+  const hlo_node_t* node = tiled->value->def;
+  if (node->op == HLO_OP_convert && e->kernel->moves_bits) {
+    const hlo_dtype_t from = hlo_node_operand_type(node, 0)->dtype, to = tiled->value->type->dtype;
+    if (hlo_vmath_converts_raw(from, to)) return hlo_vmath_convert_raw(e->b, from, to, operands[0]);
+  }
+  return hlo_elementwise_emit(e->b, node, operands);
 }
 
 hlo_vir_value_t* hlo_emit_value(hlo_emitter_t* e, const hlo_tiled_t* tiled) {

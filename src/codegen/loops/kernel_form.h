@@ -77,8 +77,8 @@ struct hlo_kernel {
     } form;
   };
   uint32_t lanes;    // of the widest element in a register
-  bool moves_bits;   // there are floats below 32 bits, which are only moved: registers hold them as
-                     // in memory, whatever the kind
+  bool moves_bits;   // there are floats below 32 bits, which are only moved or converted by
+                     // hlo_vmath_convert_raw(): registers hold them as in memory, whatever the kind
   bool is_streamed;  // an output exceeds all caches and is stored past them: a choice of its own,
                      // open to the kinds that may stream
   hlo_kernel_cut_t cut;

@@ -325,6 +325,27 @@ static void test_moved_bits(void** state) {
   }
 }
 
+// Floats of 8 bits and less become bf16 in lanes of 16 bits, among moves and selections.
+static void test_widened_bits(void** state) {
+  (void)state;
+  static const char* const types[] = {"f4E2M1FN", "f6E3M2FN",   "f8E3M4",   "f8E4M3FN",
+                                      "f8E5M2",   "f8E5M2FNUZ", "f8E8M0FNU"};
+  for (size_t t = 0; t < sizeof types / sizeof types[0]; ++t) {
+    char text[1024];
+    snprintf(
+        text, sizeof text,
+        "func.func @main(%%a: tensor<7x37x%s>, %%c: tensor<37x7xi1>, %%d: tensor<37x7xbf16>) -> "
+        "(tensor<7x37xbf16>, tensor<37x7xbf16>) {\n"
+        "%%0 = stablehlo.convert %%a : (tensor<7x37x%s>) -> tensor<7x37xbf16>\n"
+        "%%1 = stablehlo.transpose %%0, dims = [1, 0] : (tensor<7x37xbf16>) -> "
+        "tensor<37x7xbf16>\n"
+        "%%2 = stablehlo.select %%c, %%1, %%d : tensor<37x7xi1>, tensor<37x7xbf16>\n"
+        "return %%0, %%2 : tensor<7x37xbf16>, tensor<37x7xbf16>\n}",
+        types[t], types[t]);
+    hlo_test_agree(text, 0, HLO_TEST_SAME_BITS);
+  }
+}
+
 // Rotations as jnp.roll is lowered: segments without masks, and edges of one element.
 static void test_rolls(void** state) {
   (void)state;
@@ -856,6 +877,7 @@ int main(void) {
       cmocka_unit_test(test_positions),
       cmocka_unit_test(test_shifts),
       cmocka_unit_test(test_moved_bits),
+      cmocka_unit_test(test_widened_bits),
       cmocka_unit_test(test_rolls),
       cmocka_unit_test(test_guarded_sums),
       cmocka_unit_test(test_transpositions),

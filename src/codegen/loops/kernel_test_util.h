@@ -142,6 +142,7 @@ static inline void hlo_test_run_fusion(hlo_fusion_t* fusion, const hlo_target_t*
   hlo_vir_module_t* module;
   hlo_test_expect_ok(hlo_vir_module_create(&module), text, NULL);
   module->has_half = target->has_half;
+  module->has_permute = target->has_permute;
   module->has_scale = target->has_scale;
   module->subnormals = target->subnormals;
   hlo_vir_func_t* funcs[4];

@@ -341,8 +341,9 @@ typedef struct machine_op {
 static machine_op_t compile(int op, hlo_dtype_t dtype) {
   const hlo_target_t* target = &targets[target_count - 1];
   const hlo_test_vmath_kernel_t kernel = {dtype, dtype, hlo_test_op_body, case_of(op, dtype)};
-  machine_op_t m = {.module = hlo_test_build_kernel(
-                        &kernel, hlo_test_lanes(&kernel, target->vector_bytes), target->has_scale)};
+  machine_op_t m = {.module = hlo_test_build_kernel(&kernel,
+                                                    hlo_test_lanes(&kernel, target->vector_bytes),
+                                                    target->has_permute, target->has_scale)};
   hlo_test_check_status(hlo_code_compile(m.module, target, &m.code));
   hlo_test_check_status(hlo_jit_load(&m.code, "math", NULL, &m.jit));
   m.run = (hlo_test_vmath_code_t)(uintptr_t)hlo_jit_address(m.jit, 0);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Register and memory forms of the element types, and conversions between types. Formats below 16
-// bits are encoded by their row of dtype.def.
+// Register and memory forms of the element types, and conversions between types.
 #include <string.h>
 
 #include "codegen/math/math_impl.h"
@@ -40,112 +39,6 @@ hlo_vir_type_t hlo_vmath_memory_type(hlo_dtype_t dtype, uint32_t lanes) {
   hlo_vir_elem_t elem = elem_of(info);
   if (elem == HLO_VIR_MASK || is_narrow_float(info)) elem = integer_elem(info->bits);
   return hlo_vir_type(elem, elem == HLO_VIR_VOID ? 0 : lanes);
-}
-
-// ---- formats of at most 8 bits -----------------------------------------------------------------
-
-static uint32_t top_code(info_t* info) {  // all bits below the sign bit
-  return (1u << (info->bits - 1)) - 1u;
-}
-static uint32_t infinity_code(info_t* info) {
-  return ((1u << info->exponent_bits) - 1u) << info->mantissa_bits;
-}
-
-static value_t* decode_e8m0(builder_t* b, value_t* code) {
-  value_t* bits = hlo_vshl_k(b, code, 23);
-  bits =
-      hlo_vselect(b, hlo_vscmp_k(b, HLO_VIR_EQ, code, 0), hlo_viconst(b, code, 0x00400000), bits);
-  bits = hlo_vselect(b, hlo_vscmp_k(b, HLO_VIR_EQ, code, 0xff), hlo_viconst(b, code, 0x7fc00000),
-                     bits);
-  return hlo_vof_bits(b, bits);
-}
-
-// Returns the F32 of a magnitude in I32 whose exponent is at the position of an f32's but has
-// another bias. Multiplication corrects the bias of subnormal numbers, too. Where subnormal numbers
-// are flushed, the smallest normal number is added and subtracted instead.
-static value_t* with_bias(builder_t* b, info_t* info, value_t* bits) {
-  if (b->module->subnormals == HLO_SUBNORMALS_KEEP) {
-    return hlo_vmul_k(b, hlo_vof_bits(b, bits), ldexp(1, 127 - info->bias));
-  }
-  const int64_t unit = (int64_t)1 << 23;  // of the exponent
-  value_t* normal = hlo_viadd_k(b, bits, (127 - info->bias) * unit);
-  value_t* subnormal =
-      hlo_vadd_k(b, hlo_vof_bits(b, hlo_viadd_k(b, normal, unit)), -ldexp(1, 1 - info->bias));
-  return hlo_vselect(b, hlo_vscmp_k(b, HLO_VIR_LT, bits, unit), subnormal, hlo_vof_bits(b, normal));
-}
-
-// Returns the F32 of codes in I32.
-static value_t* decode_float(builder_t* b, info_t* info, value_t* code) {
-  if (info->specials == HLO_FLOAT_E8M0) return decode_e8m0(b, code);
-  value_t* magnitude = hlo_vand(b, code, hlo_viconst(b, code, top_code(info)));
-  value_t* value = with_bias(b, info, hlo_vshl_k(b, magnitude, 23 - info->mantissa_bits));
-  value_t* nan = hlo_vconst(b, value, NAN);
-  const int64_t infinity = infinity_code(info);
-  if (info->specials == HLO_FLOAT_IEEE) {
-    value = hlo_vreplace_k(b, value, hlo_vscmp_k(b, HLO_VIR_EQ, magnitude, infinity), INFINITY);
-    value = hlo_vselect(b, hlo_vscmp_k(b, HLO_VIR_GT, magnitude, infinity), nan, value);
-  } else if (info->specials == HLO_FLOAT_FN) {
-    value = hlo_vselect(b, hlo_vscmp_k(b, HLO_VIR_EQ, magnitude, top_code(info)), nan, value);
-  } else if (info->specials == HLO_FLOAT_FNUZ) {
-    value = hlo_vselect(b, hlo_vscmp_k(b, HLO_VIR_EQ, code, top_code(info) + 1), nan, value);
-  }
-  value_t* sign = hlo_vshl_k(b, code, 32 - info->bits);
-  return hlo_vor(b, value, hlo_vsign_bit(b, hlo_vof_bits(b, sign)));
-}
-
-static value_t* encode_e8m0(builder_t* b, value_t* x) {
-  // Ties go up. Below 2^-126 everything above 2^-127 is rounded up.
-  value_t* bits = hlo_vbits(b, x);
-  value_t* one = hlo_viconst(b, bits, 1);
-  value_t* half = hlo_viconst(b, bits, 0x00400000);
-  value_t* code = hlo_vlshr_k(b, hlo_viadd(b, bits, half), 23);
-  value_t* low = hlo_vselect(b, hlo_vucmp(b, HLO_VIR_GT, bits, half), one, hlo_viconst(b, bits, 0));
-  code =
-      hlo_vselect(b, hlo_vucmp(b, HLO_VIR_LT, bits, hlo_viconst(b, bits, 0x00800000)), low, code);
-  value_t* is_positive =
-      hlo_vucmp(b, HLO_VIR_LT, hlo_visub(b, bits, one), hlo_viconst(b, bits, 0x7f800000 - 1));
-  return hlo_vselect(b, is_positive, code, hlo_viconst(b, bits, 0xff));
-}
-
-// Replaces the codes of non-finite values and adds the sign.
-static value_t* finish_code(builder_t* b, info_t* info, value_t* x, value_t* code) {
-  const uint32_t top = top_code(info), infinity = infinity_code(info), sign_code = top + 1;
-  value_t* is_nan = hlo_vcmp(b, HLO_VIR_UNORDERED, x, x);
-  value_t* sign = hlo_vand(b, hlo_vlshr_k(b, hlo_vbits(b, x), 32 - info->bits),
-                           hlo_viconst(b, code, sign_code));
-  const bool is_ieee = info->specials == HLO_FLOAT_IEEE;
-  value_t* limit = hlo_viconst(b, code, is_ieee ? infinity : top);
-  value_t* is_above = hlo_vucmp(b, HLO_VIR_GT, code, limit);
-  if (info->specials == HLO_FLOAT_FNUZ) {  // has neither a negative zero nor infinities
-    value_t* is_zero = hlo_vscmp_k(b, HLO_VIR_EQ, code, 0);
-    code = hlo_vselect(b, is_zero, code, hlo_vor(b, code, sign));
-    return hlo_vselect(b, hlo_vmask_or(b, is_nan, is_above), hlo_viconst(b, code, sign_code), code);
-  }
-  code = hlo_vselect(b, is_above, limit, code);
-  uint32_t nan_code = is_ieee ? infinity | 1u << (info->mantissa_bits - 1) : top;
-  if (info->specials == HLO_FLOAT_FINITE) {  // NaN becomes a zero of the other sign
-    nan_code = 0;
-    sign = hlo_vselect(b, is_nan, hlo_vxor(b, sign, hlo_viconst(b, code, sign_code)), sign);
-  }
-  return hlo_vor(b, hlo_vselect(b, is_nan, hlo_viconst(b, code, nan_code), code), sign);
-}
-
-// Returns the nearest code in I32, ties to even.
-static value_t* encode_float(builder_t* b, info_t* info, value_t* x) {
-  if (info->specials == HLO_FLOAT_E8M0) return encode_e8m0(b, x);
-  const int shift = 23 - info->mantissa_bits;
-  value_t* size = hlo_vabs(b, x);
-  value_t* bits = hlo_vbits(b, size);
-  value_t* odd = hlo_vand(b, hlo_vlshr_k(b, bits, shift), hlo_viconst(b, bits, 1));
-  value_t* rounded = hlo_viadd(b, hlo_viadd_k(b, bits, (1 << (shift - 1)) - 1), odd);
-  value_t* normal = hlo_viadd_k(b, hlo_vlshr_k(b, rounded, shift),
-                                -(int64_t)((uint32_t)(127 - info->bias) << info->mantissa_bits));
-  // Adding a power of two whose last place is the smallest code rounds subnormal results.
-  const double magic = ldexp(1, 1 - info->bias - info->mantissa_bits + 23);
-  value_t* sum = hlo_vadd_k(b, size, magic);
-  value_t* subnormal = hlo_visub(b, hlo_vbits(b, sum), hlo_vbits(b, hlo_vconst(b, size, magic)));
-  value_t* is_small = hlo_vcmp_k(b, HLO_VIR_LT, size, ldexp(1, 1 - info->bias));
-  return finish_code(b, info, x, hlo_vselect(b, is_small, subnormal, normal));
 }
 
 // ---- narrow floats -----------------------------------------------------------------------------
@@ -209,7 +102,7 @@ value_t* hlo_vmath_round_to(builder_t* b, hlo_dtype_t dtype, value_t* x) {
     if (!half) half = hlo_vir_convert(b, HLO_VIR_f32_to_half, HLO_VIR_I16, x);
     return hlo_vir_convert(b, HLO_VIR_half_to_f32, HLO_VIR_F32, half);
   }
-  return decode_float(b, info, encode_float(b, info, x));
+  return hlo_vmath_round_float8(b, info, x);
 }
 
 value_t* hlo_vmath_from_memory(builder_t* b, hlo_dtype_t dtype, value_t* raw) {
@@ -217,9 +110,9 @@ value_t* hlo_vmath_from_memory(builder_t* b, hlo_dtype_t dtype, value_t* raw) {
   if (dtype == HLO_DTYPE_PRED) return hlo_vscmp_k(b, HLO_VIR_NE, raw, 0);
   if (!is_narrow_float(info)) return raw;
   if (dtype == HLO_DTYPE_F16) return hlo_vir_convert(b, HLO_VIR_half_to_f32, HLO_VIR_F32, raw);
+  if (dtype != HLO_DTYPE_BF16) return hlo_vmath_decode(b, info, raw);
   value_t* code = hlo_vir_convert(b, HLO_VIR_zext, HLO_VIR_I32, raw);
-  return dtype == HLO_DTYPE_BF16 ? hlo_vof_bits(b, hlo_vshl_k(b, code, 16))
-                                 : decode_float(b, info, code);
+  return hlo_vof_bits(b, hlo_vshl_k(b, code, 16));
 }
 
 value_t* hlo_vmath_to_memory(builder_t* b, hlo_dtype_t dtype, value_t* x) {
@@ -234,7 +127,7 @@ value_t* hlo_vmath_to_memory(builder_t* b, hlo_dtype_t dtype, value_t* x) {
     return hlo_vir_convert(b, HLO_VIR_f32_to_half, HLO_VIR_I16, x);
   }
   value_t* code =
-      dtype == HLO_DTYPE_BF16 ? hlo_vlshr_k(b, hlo_vbits(b, x), 16) : encode_float(b, info, x);
+      dtype == HLO_DTYPE_BF16 ? hlo_vlshr_k(b, hlo_vbits(b, x), 16) : hlo_vmath_encode(b, info, x);
   return hlo_vir_convert(b, HLO_VIR_trunc, integer_elem(info->bits), code);
 }
 

@@ -44,6 +44,12 @@ hlo_vir_value_t* hlo_vmath_clamp(hlo_vir_builder_t* b, hlo_dtype_t dtype, hlo_vi
 /// truncate and saturate, NaN gives 0, integers wrap.
 hlo_vir_value_t* hlo_vmath_convert(hlo_vir_builder_t* b, hlo_dtype_t from, hlo_dtype_t to,
                                    hlo_vir_value_t* x);
+/// Returns true if hlo_vmath_convert_raw() converts between the types.
+bool hlo_vmath_converts_raw(hlo_dtype_t from, hlo_dtype_t to);
+/// Converts elements in memory form to elements in memory form, in lanes of the wider one: more at
+/// a time than registers hold of F32. The bits are those of hlo_vmath_to_memory().
+hlo_vir_value_t* hlo_vmath_convert_raw(hlo_vir_builder_t* b, hlo_dtype_t from, hlo_dtype_t to,
+                                       hlo_vir_value_t* raw);
 /// Rounds the F32 value to a value of `dtype`, for floats below 32 bits; integers below 8 bits
 /// wrap;
 /// all other values are returned unchanged.

@@ -154,6 +154,17 @@ typedef struct hlo_vpair {
 /// Returns the exact product x y.
 hlo_vpair_t hlo_vmath_product(hlo_vir_builder_t* b, hlo_vir_value_t* x, hlo_vir_value_t* y);
 
+/// Returns the F32 of codes in I8, and the nearest code in I32, ties to even, of floats of at most
+/// 8 bits (float8.c).
+hlo_vir_value_t* hlo_vmath_decode(hlo_vir_builder_t* b, const hlo_dtype_info_t* info,
+                                  hlo_vir_value_t* raw);
+hlo_vir_value_t* hlo_vmath_encode(hlo_vir_builder_t* b, const hlo_dtype_info_t* info,
+                                  hlo_vir_value_t* x);
+
+/// Rounds F32 to the nearest value of such a type.
+hlo_vir_value_t* hlo_vmath_round_float8(hlo_vir_builder_t* b, const hlo_dtype_info_t* info,
+                                        hlo_vir_value_t* x);
+
 /// Rounds F32 to the nearest BF16. A NaN may have no bits set below those of BF16.
 hlo_vir_value_t* hlo_vmath_nearest_bf16(hlo_vir_builder_t* b, hlo_vir_value_t* x);
 double hlo_vmath_float_of_bits(const hlo_vir_value_t* constant);

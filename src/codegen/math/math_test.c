@@ -46,6 +46,36 @@ static void conversions_are_exact(void** state) {
   }
 }
 
+// Registers hold the codes of both types.
+static hlo_vir_value_t* convert_raw_body(hlo_vir_builder_t* b, const void* context,
+                                         hlo_vir_value_t* x, hlo_vir_value_t* y) {
+  const hlo_test_vmath_kernel_t* kernel = context;
+  (void)y;
+  return hlo_vmath_convert_raw(b, *(const hlo_dtype_t*)kernel->context, HLO_DTYPE_BF16, x);
+}
+
+static void conversions_of_codes_are_exact(void** state) {
+  (void)state;
+  for (int number = 0; number < HLO_DTYPE_COUNT; ++number) {
+    const hlo_dtype_t from = (hlo_dtype_t)number;
+    if (!hlo_vmath_converts_raw(from, HLO_DTYPE_BF16)) continue;
+    hlo_test_vmath_kernel_t names = {.context = &from};
+    const hlo_test_vmath_kernel_t kernel = {HLO_DTYPE_U8, HLO_DTYPE_U16, convert_raw_body, &names};
+    for (size_t i = 0; i < COUNT; ++i)
+      x_data[i] = (uint8_t)(i % (1u << hlo_dtype_info(from)->bits));
+    hlo_dtype_convert(from, x_data, HLO_DTYPE_BF16, want_data, COUNT);
+    for (size_t i = 0; i < sizeof widths / sizeof *widths; ++i) {
+      const uint32_t lanes = widths[i] ? hlo_test_lanes(&kernel, widths[i]) : 1;
+      hlo_vir_module_t* module = hlo_test_build_kernel(&kernel, lanes, true, false);
+      hlo_test_check_status(hlo_vir_verify(module, hlo_test_max(widths[i], 8)));
+      hlo_test_interpret(module, x_data, x_data, out_data);
+      assert_memory_equal(out_data, want_data, COUNT * sizeof(uint16_t));
+      hlo_test_compare_code(&kernel, module, widths[i], x_data, x_data, out_data);
+      hlo_vir_module_release(module);
+    }
+  }
+}
+
 // ---- ops ----------------------------------------------------------------------------------------
 
 static hlo_dtype_t result_of(hlo_op_t op, hlo_dtype_t dtype) {
@@ -126,6 +156,7 @@ static void integers_are_divided_by_constants(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(conversions_are_exact),
+      cmocka_unit_test(conversions_of_codes_are_exact),
       cmocka_unit_test(exact_ops_match_the_reference),
       cmocka_unit_test(integers_are_divided_by_constants),
   };

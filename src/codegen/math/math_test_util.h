@@ -43,9 +43,11 @@ static inline hlo_vir_value_t* hlo_test_load(hlo_vir_builder_t* b, hlo_dtype_t d
 }
 
 static inline hlo_vir_module_t* hlo_test_build_kernel(const hlo_test_vmath_kernel_t* kernel,
-                                                      uint32_t lanes, bool has_scale) {
+                                                      uint32_t lanes, bool has_permute,
+                                                      bool has_scale) {
   hlo_vir_module_t* module;
   assert_true(hlo_status_is_ok(hlo_vir_module_create(&module)));
+  module->has_permute = has_permute;
   module->has_scale = has_scale;
   module->subnormals = subnormals;
   hlo_vir_func_t* func = hlo_vir_func_create(module, "kernel", PARAMS, false);
@@ -171,21 +173,23 @@ static inline void hlo_test_compare_code(const hlo_test_vmath_kernel_t* kernel,
   }
 }
 
-// Runs the kernel in the interpreter and compares with `scale` and with machine code. vector_bytes
-// 0:
-// one lane
+// Runs the kernel in the interpreter and compares with `permute` and `scale`, and with machine
+// code. vector_bytes 0: one lane
 static inline void hlo_test_run_kernel(const hlo_test_vmath_kernel_t* kernel, uint32_t vector_bytes,
                                        const void* x, const void* y, void* out) {
-  static _Alignas(64) uint8_t scaled_out[8 * COUNT];
+  enum { PLAIN, WITH_PERMUTE, WITH_SCALE, FORMS };
+  static _Alignas(64) uint8_t other_out[8 * COUNT];
   const uint32_t lanes = vector_bytes ? hlo_test_lanes(kernel, vector_bytes) : 1;
-  for (int has_scale = 0; has_scale < 2; ++has_scale) {
-    hlo_vir_module_t* module = hlo_test_build_kernel(kernel, lanes, has_scale);
+  for (int form = PLAIN; form < FORMS; ++form) {
+    hlo_vir_module_t* module =
+        hlo_test_build_kernel(kernel, lanes, form >= WITH_PERMUTE, form >= WITH_SCALE);
     hlo_test_check_status(hlo_vir_verify(module, hlo_test_max(vector_bytes, 8)));
-    hlo_test_interpret(module, x, y, has_scale ? scaled_out : out);
+    hlo_test_interpret(module, x, y, form == PLAIN ? out : other_out);
     hlo_test_compare_code(kernel, module, vector_bytes, x, y, out);
     hlo_vir_module_release(module);
+    if (form == PLAIN) continue;
+    hlo_test_assert_same("other form", kernel->from, x, kernel->to, other_out, out);
   }
-  hlo_test_assert_same("scale", kernel->from, x, kernel->to, scaled_out, out);
 }
 
 // ---- operands -----------------------------------------------------------------------------------

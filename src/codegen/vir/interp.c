@@ -303,9 +303,11 @@ static bool cross_lane(const run_t* run, const hlo_vir_value_t* value, uint32_t 
       break;
     }
     case HLO_VIR_slide_up: *out = (int64_t)i < value->imm ? 0 : a[i - value->imm]; break;
-    default:  // permute
-      if (b[i] >= value->type.lanes) return false;
-      *out = a[b[i]];
+    default: {  // permute
+      const uint32_t part = value->imm ? (uint32_t)value->imm : value->type.lanes;
+      if (b[i] >= part) return false;
+      *out = a[i / part * part + b[i]];
+    }
   }
   *out &= width_mask(bits_of(value));
   return true;

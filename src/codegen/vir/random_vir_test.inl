@@ -299,11 +299,13 @@ static hlo_vir_value_t* random_vir_permute(random_vir_t* r, hlo_vir_type_t type)
   hlo_vir_value_t* lanes = random_vir_below(r, 2)
                                ? hlo_vir_emit(&r->b, HLO_VIR_lane_iota, table, 0, 0, 0, NULL)
                                : random_vir_want(r, table);
+  uint32_t part = 128 / hlo_vir_elem_bits((hlo_vir_elem_t)type.elem);
+  if (part >= type.lanes || random_vir_below(r, 2)) part = 0;
+  const uint32_t count = part ? part : type.lanes;
   lanes = hlo_vir_binary(&r->b, HLO_VIR_xor, lanes,
-                         hlo_vir_const_bits(&r->b, table, random_vir_below(r, type.lanes)));
-  lanes =
-      hlo_vir_binary(&r->b, HLO_VIR_and, lanes, hlo_vir_const_bits(&r->b, table, type.lanes - 1u));
-  return hlo_vir_emit(&r->b, HLO_VIR_permute, type, 0, 0, 2,
+                         hlo_vir_const_bits(&r->b, table, random_vir_below(r, count)));
+  lanes = hlo_vir_binary(&r->b, HLO_VIR_and, lanes, hlo_vir_const_bits(&r->b, table, count - 1u));
+  return hlo_vir_emit(&r->b, HLO_VIR_permute, type, 0, part, 2,
                       (hlo_vir_value_t*[]){random_vir_want(r, type), lanes});
 }
 

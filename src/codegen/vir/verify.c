@@ -240,8 +240,7 @@ static void check_imm(checker_t* c, const hlo_vir_value_t* value) {
     case HLO_VIR_slide_up: sound = imm >= 0; break;
     case HLO_VIR_zip_low:
     case HLO_VIR_zip_high:
-      sound = imm == 0 || (imm < value->type.lanes && imm * bits == 128);
-      break;
+    case HLO_VIR_permute: sound = imm == 0 || (imm < value->type.lanes && imm * bits == 128); break;
     case HLO_VIR_dot_u8s8:
     case HLO_VIR_dot_bf16:
       sound = value->type.elem == hlo_vir_dot_elem((hlo_vir_opcode_t)value->op);

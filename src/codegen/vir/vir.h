@@ -168,6 +168,8 @@ struct hlo_vir_module {
   hlo_status_t failure;         // what stopped building, other than memory
   hlo_vir_value_t* poison;      // returned when memory is exhausted: an INDEX in no block
   bool has_half;                // HALF ops may be built
+  bool has_permute;             // formulas may use `permute` and conversions of f16, which take
+                                // few instructions
   bool has_scale;               // `scale` may be built
   hlo_subnormals_t subnormals;  // what becomes of them in the state that the code is to run in
   hlo_vir_func_t* poison_func;  // used only by a builder that cannot build

@@ -169,18 +169,23 @@ static void permute_bytes(hlo_x86_fn_t* f, unsigned width, unsigned to, unsigned
   }
 }
 
+// Returns the positions of the bytes of words at the positions `index`.
+static unsigned bytes_of_words(hlo_x86_fn_t* f, unsigned width, unsigned index) {
+  unsigned bytes = hlo_x86_temp_vec(f);  // of word i: 2 i, 2 i + 1
+  hlo_x86_vvv(f->as, HLO_X86_vpmullw, width, bytes, index, hlo_x86_pool_splat(f, 16, 0x0202, width),
+              0);
+  hlo_x86_vvv(f->as, HLO_X86_vpaddw, width, bytes, bytes, hlo_x86_pool_splat(f, 16, 0x0100, width),
+              0);
+  return bytes;
+}
+
 static void permute_words(hlo_x86_fn_t* f, unsigned width, unsigned to, unsigned from,
                           unsigned index) {
   if (f->is_avx512) {
     hlo_x86_vvv(f->as, HLO_X86_vpermw, width, to, index, reg(from), 0);
     return;
   }
-  unsigned bytes = hlo_x86_temp_vec(f);  // of word i: 2 i, 2 i + 1
-  hlo_x86_vvv(f->as, HLO_X86_vpmullw, width, bytes, index, hlo_x86_pool_splat(f, 16, 0x0202, width),
-              0);
-  hlo_x86_vvv(f->as, HLO_X86_vpaddw, width, bytes, bytes, hlo_x86_pool_splat(f, 16, 0x0100, width),
-              0);
-  permute_bytes(f, width, to, from, bytes);
+  permute_bytes(f, width, to, from, bytes_of_words(f, width, index));
 }
 
 static void permute_quads(hlo_x86_fn_t* f, unsigned width, unsigned to, unsigned from,
@@ -219,11 +224,30 @@ static void permute_through_memory(hlo_x86_fn_t* f, hlo_vir_type_t type, unsigne
   hlo_x86_vv(f->as, HLO_X86_vmovups, 16, to, hlo_x86_scratch(HLO_X86_SCRATCH_OUT), 0);
 }
 
+// Permutes the lanes of each 16-byte part.
+static void permute_parts(hlo_x86_fn_t* f, unsigned bits, unsigned width, unsigned to,
+                          unsigned from, unsigned index) {
+  switch (bits) {
+    case 16: index = bytes_of_words(f, width, index); __attribute__((fallthrough));
+    case 8: hlo_x86_vvv(f->as, HLO_X86_vpshufb, width, to, from, reg(index), 0); break;
+    case 32: hlo_x86_vvv(f->as, HLO_X86_vpermilps, width, to, from, reg(index), 0); break;
+    default: {
+      unsigned twice = hlo_x86_temp_vec(f);
+      hlo_x86_vvv(f->as, HLO_X86_vpaddq, width, twice, index, reg(index), 0);
+      hlo_x86_vvv(f->as, HLO_X86_vpermilpd, width, to, from, reg(twice), 0);
+    }
+  }
+}
+
 static void emit_permute(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to) {
   unsigned width = hlo_x86_width(value->type);
   unsigned from = hlo_x86_in(f, value->operands[0]), index = hlo_x86_in(f, value->operands[1]);
   if (f->is_sse) {
     permute_through_memory(f, value->type, to, from, index);
+    return;
+  }
+  if (value->imm) {
+    permute_parts(f, hlo_x86_elem_bits(value->type), width, to, from, index);
     return;
   }
   switch (hlo_x86_elem_bits(value->type)) {
