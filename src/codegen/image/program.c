@@ -165,7 +165,7 @@ static hlo_status_t make_tile(const hlo_kernel_t* kernel, uint32_t number, bool 
                               hlo_arena_t* arena, hlo_strbuf_t* text,
                               hlo_tile_kernel_t** out_tile) {
   *out_tile = NULL;
-  hlo_status_t status = hlo_kernel_to_tile(kernel, arena, out_tile);
+  hlo_status_t status = hlo_kernel_to_tile(kernel, true, arena, out_tile);
   if (hlo_status_is_ok(status)) {
     size_t start = text->length;
     hlo_tile_kernel_print(*out_tile, text);
@@ -191,27 +191,29 @@ static hlo_status_t print_decisions(const hlo_kernel_t* kernel, uint32_t number,
   return status;
 }
 
-// Makes the code of a kernel from its Tile IR unless that cannot be lowered.
-static hlo_status_t lower_tile(hlo_kernel_t* kernel, const hlo_tile_kernel_t* tile) {
-  hlo_status_t status = tile ? hlo_kernel_lower_tile(kernel, tile) : hlo_ok();
+// Makes the code of a kernel from its Tile IR, which is stored in the program, unless that cannot
+// be lowered.
+static hlo_status_t lower_tile(hlo_kernel_t* kernel, hlo_arena_t* arena) {
+  hlo_tile_kernel_t* tile;
+  hlo_status_t status = hlo_kernel_to_tile(kernel, false, arena, &tile);
+  if (hlo_status_is_ok(status)) status = hlo_kernel_lower_tile(kernel, tile);
   if (hlo_status_code(status) != HLO_STATUS_UNIMPLEMENTED) return status;
   hlo_status_release(status);
   return hlo_ok();
 }
 
-// Makes kernels run as Tile IR or code of it, which is stored in the program; other kernels run as
-// vector IR.
+// Makes kernels run as Tile IR or code of it; other kernels run as vector IR.
 static hlo_status_t use_tiles(hlo_kernel_t* const* kernels, uint32_t count,
                               const hlo_code_options_t* options, hlo_arena_t* arena) {
   HLO_SCOPED_STRBUF text = {0};
   for (uint32_t i = 0; i < count; ++i) {
     hlo_tile_kernel_t* tile = NULL;
     if (!kernels[i]) continue;
-    HLO_TRY(make_tile(kernels[i], i, options->check_plan, arena, &text, &tile));
-    if (options->executor == HLO_EXECUTOR_TILES) {
-      hlo_kernel_run_as_tile(kernels[i], tile);
+    if (options->lowers_tiles) {
+      HLO_TRY(lower_tile(kernels[i], arena));
     } else {
-      HLO_TRY(lower_tile(kernels[i], tile));
+      HLO_TRY(make_tile(kernels[i], i, options->check_plan, arena, &text, &tile));
+      hlo_kernel_run_as_tile(kernels[i], tile);
     }
   }
   return hlo_ok();

@@ -341,7 +341,7 @@ static hlo_status_t infer_layouts(const hlo_kernel_t* kernel, hlo_tile_kernel_t*
   return hlo_arena_status(tile->arena);
 }
 
-hlo_status_t hlo_kernel_to_tile(const hlo_kernel_t* kernel, hlo_arena_t* arena,
+hlo_status_t hlo_kernel_to_tile(const hlo_kernel_t* kernel, bool has_layouts, hlo_arena_t* arena,
                                 hlo_tile_kernel_t** out_tile) {
   if (kernel->fusion->extra_output_count) {
     return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
@@ -359,7 +359,7 @@ hlo_status_t hlo_kernel_to_tile(const hlo_kernel_t* kernel, hlo_arena_t* arena,
   hlo_arena_deinit(&scratch);
   HLO_TRY(status);
   HLO_TRY(hlo_tile_kernel_renumber(tile));
-  HLO_TRY(infer_layouts(kernel, tile));
+  if (has_layouts) HLO_TRY(infer_layouts(kernel, tile));
   HLO_TRY(hlo_tile_kernel_verify(tile));
   *out_tile = tile;
   return hlo_ok();
