@@ -185,6 +185,8 @@ static hlo_status_t read_approximate(const hlo_node_t* node, uint32_t rank, hlo_
   }
   *out = (hlo_top_k_t){.axis = (uint32_t)axis->i, .is_canonical = true, .has_companion = true};
   out->kept = node->results[0].type->dims[axis->i];
+  const hlo_attr_t* fallback = setting(node, "is_fallback");
+  out->is_fallback = fallback && fallback->i != 0;
   return read_comparator(node, &out->is_largest);
 }
 

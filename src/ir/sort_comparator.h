@@ -29,6 +29,7 @@ typedef struct hlo_top_k {
   bool is_largest;     // the best elements are the largest ones
   bool is_canonical;   // floats: all NaN equal and above everything, -0 equal to 0; else totalOrder
   bool has_companion;  // result 1: elements of operand 1; otherwise positions
+  bool is_fallback;    // of an approximate selection: asked to be a sort and a slice
 } hlo_top_k_t;
 
 /// errors: INVALID_ARGUMENT (operands, results and attributes do not match), UNIMPLEMENTED (a

@@ -570,9 +570,9 @@ static inline void hlo_gen_approx_top_k(hlo_generator_t* g, uint32_t v) {
   hlo_gen_put(g,
               "stablehlo.custom_call @ApproxTopK(%%v%u, %%at%u, %%low_f32, %%low_i32) "
               "{called_computations = [@first_is_greater], mhlo.backend_config = {top_k = %u : "
-              "i64, reduction_dim = %u : i64, aggregate_to_topk = true, is_fallback = true, "
+              "i64, reduction_dim = %u : i64, aggregate_to_topk = true, is_fallback = %s, "
               "recall_target = 0.95 : f32, reduction_input_size_override = -1 : i64}} : (",
-              v, n, k, dim);
+              v, n, k, dim, hlo_gen_below(g, 2) ? "true" : "false");
   hlo_gen_put_type(g, &from);
   hlo_gen_put(g, ", ");
   hlo_gen_put_type(g, &index);

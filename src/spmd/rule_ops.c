@@ -695,7 +695,8 @@ void hlo_rule_ragged_all_to_all(hlo_rule_builder_t* b) {
 
 // ---- custom calls
 
-// The reduced dimension of ApproxTopK is read whole or in parts; the k candidates are not divided.
+// The reduced dimension of ApproxTopK is read whole or in parts; the k candidates are not divided,
+// unless the program asks for a sort and a slice, along which axes pass.
 static void add_top_k(hlo_rule_builder_t* b) {
   const uint32_t result = hlo_rule_result(b, 0);
   hlo_top_k_t top_k = {.axis = UINT32_MAX};
@@ -704,6 +705,10 @@ static void add_top_k(hlo_rule_builder_t* b) {
     const int64_t size = hlo_rule_size(b, 0, d);
     if (d != top_k.axis && size == hlo_rule_size(b, result, d)) {
       hlo_rule_link_all(b, d, size, HLO_FACTOR_PASS_THROUGH);
+      continue;
+    }
+    if (top_k.is_fallback) {
+      hlo_rule_link_all(b, d, size, HLO_FACTOR_REPLICATED);
       continue;
     }
     const uint32_t in = hlo_rule_add_factor(b, size, HLO_FACTOR_REPLICATED);

@@ -354,6 +354,12 @@ static const rule_case_t cases[] = {
      "tensor<4x8xi32>, tensor<f32>, tensor<i32>) -> (tensor<4x8xf32>, tensor<4x8xi32>)",
      "([i, j], [i, j], [], [])->([i, k], [i, k]) {i=4, j=8, k=8} need_replication={j, k} "
      "blocked_propagation={k}"},
+    {HLO_OP_custom_call, "a:4x8xf32 i:4x8xi32 z:f32 j:i32",
+     "%r:2 = stablehlo.custom_call @ApproxTopK(%a, %i, %z, %j) {called_computations = [@main], "
+     "mhlo.backend_config = {top_k = 2 : i64, reduction_dim = 1 : i64, is_fallback = true}} : "
+     "(tensor<4x8xf32>, tensor<4x8xi32>, tensor<f32>, tensor<i32>) -> (tensor<4x2xf32>, "
+     "tensor<4x2xi32>)",
+     "([i, j], [i, j], [], [])->([i, j], [i, j]) {i=4, j=8} need_replication={j}"},
     {HLO_OP_custom_call, "a:2x4x4xf32",
      "%r:2 = stablehlo.custom_call @lapack_spotrf_ffi(%a) : (tensor<2x4x4xf32>) -> "
      "(tensor<2x4x4xf32>, tensor<2xi32>)",

@@ -191,4 +191,65 @@ def hosts(count):
             many.process_allgather(sums, tiled=True), jax.jit(lambda a, b: a @ b.T)(rows, tiles))
 
 
-PROGRAMS = [explicit_transformer, mixed_axes, decoding, ring_attention, divided_optimizer, hosts]
+def stacked_layers(count):
+    """Microbatches through scanned layers that are computed again for gradients; a stack of weights is divided over
+    layers, over features, or both."""
+    mesh = mesh_of((2, 2, 2), ("data", "fsdp", "tensor"), count)
+    _, f = draws()
+    layers, width, hidden, batch, length = 4, 16, 32, 8, 4
+
+    def on(*spec):
+        return NamedSharding(mesh, P(*spec))
+
+    w = {"up": jax.device_put(f(layers, width, hidden), on("data", "fsdp", "tensor")),
+         "down": jax.device_put(f(layers, hidden, width), on(None, "tensor", "fsdp")),
+         "scale": jax.device_put(1 + f(layers, width), on("data"))}
+    x = jax.device_put(f(batch, length, width), on(("data", "fsdp")))
+
+    @functools.partial(jax.checkpoint, policy=jax.checkpoint_policies.checkpoint_dots_with_no_batch_dims)
+    def layer(x, w):
+        x = lax.with_sharding_constraint(x, on(("data", "fsdp")))
+        y = x * lax.rsqrt(jnp.mean(x * x, -1, keepdims=True) + 1e-6) * w["scale"]
+        return x + jax.nn.silu(y @ w["up"]) @ w["down"], jnp.mean(x)
+
+    def loss(w, x):
+        y, means = lax.scan(layer, x, w)
+        return jnp.mean((y - x)**2) + jnp.sum(means)
+
+    @functools.partial(jax.jit, donate_argnums=0)
+    def step(w, x):
+        def micro(total, part):
+            value, gradients = jax.value_and_grad(loss)(w, lax.with_sharding_constraint(part, on(("data", "fsdp"))))
+            return jax.tree.map(jnp.add, total, (value, gradients)), None
+
+        start = (jnp.zeros(()), jax.tree.map(jnp.zeros_like, w))
+        (value, gradients), _ = lax.scan(micro, start, x.reshape(2, batch // 2, length, width))
+        return jax.tree.map(lambda a, g: a - 0.1 * g, w, gradients), value
+
+    values = []
+    for _ in range(2):
+        w, value = step(w, x)
+        values.append(value)
+    return values, w
+
+
+def heat(count):
+    """A loop over a grid in tiles whose edges go to neighbours, until it changes little."""
+    mesh = mesh_of((2, 4), ("x", "y"), count)
+    _, f = draws()
+    grid = jax.device_put(f(16, 32), NamedSharding(mesh, P("x", "y")))
+
+    @jax.jit
+    def run(grid):
+        def body(carry):
+            i, u, _ = carry
+            neighbours = sum(jnp.roll(u, shift, axis) for axis in (0, 1) for shift in (1, -1))
+            new = u + 0.1 * (neighbours - 4 * u)
+            return i + 1, new, jnp.max(jnp.abs(new - u))
+
+        return lax.while_loop(lambda c: (c[2] > 0.02) & (c[0] < 40), body, (0, grid, jnp.float32(1)))
+
+    return run(grid)
+
+
+PROGRAMS = [explicit_transformer, mixed_axes, decoding, ring_attention, divided_optimizer, hosts, stacked_layers, heat]

@@ -55,6 +55,8 @@ programs = {
     "cond": lambda x, y: jax.lax.cond(x[0, 0] > 0, lambda a: a * 2, lambda a: a - 1, x),
     "argmax": lambda x, y: jnp.argmax(x, 1), "flip": lambda x, y: x[::-1],
     "einsum": lambda x, y: jnp.einsum("ab,bc->ca", x, y), "grad": jax.grad(lambda x, y: (x @ y).sum()),
+    "top": lambda x, y: jax.lax.top_k(x, 4), "approximate": lambda x, y: jax.lax.approx_max_k(x, 4),
+    "approximate rows": lambda x, y: jax.lax.approx_max_k(x, 4, reduction_dimension=0),
 }
 for name, f in programs.items():
     for spec in (P("x"), P("x", "y"), P(None, "y"), P(("x", "y"))):
