@@ -13,8 +13,9 @@
 static const struct {
   const char *type, *prefix;
 } kKinds[HLO_PTX_KIND_COUNT] = {
-    [HLO_PTX_PREDICATE] = {"pred", "p"}, [HLO_PTX_B16] = {"b16", "h"}, [HLO_PTX_B32] = {"b32", "r"},
-    [HLO_PTX_B64] = {"b64", "rd"},       [HLO_PTX_F32] = {"f32", "f"}, [HLO_PTX_F64] = {"f64", "fd"},
+    [HLO_PTX_PREDICATE] = {"pred", "p"}, [HLO_PTX_B16] = {"b16", "h"},
+    [HLO_PTX_B32] = {"b32", "r"},        [HLO_PTX_B64] = {"b64", "rd"},
+    [HLO_PTX_F32] = {"f32", "f"},        [HLO_PTX_F64] = {"f64", "fd"},
 };
 
 // ---- registers and lines -----------------------------------------------------------------------
@@ -80,8 +81,8 @@ static void print_label(hlo_ptx_emitter_t* e, const char* name, const hlo_vir_va
 
 void hlo_ptx_refuse(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value, const char* why) {
   if (!hlo_status_is_ok(e->failure)) return;
-  e->failure = hlo_unimplemented("%s of %s as PTX: %s",
-                                 hlo_vir_opcode_name((hlo_vir_opcode_t)value->op), e->func->name, why);
+  e->failure = hlo_unimplemented(
+      "%s of %s as PTX: %s", hlo_vir_opcode_name((hlo_vir_opcode_t)value->op), e->func->name, why);
 }
 
 // ---- INDEX operations --------------------------------------------------------------------------
@@ -123,8 +124,8 @@ static void emit_condition(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value, h
   static const char* const names[] = {"eq", "ne", "lt", "le", "gt", "ge"};
   const hlo_ptx_reg_t is_true = hlo_ptx_temp(e, HLO_PTX_PREDICATE);
   if (value->op == HLO_VIR_icmp) {
-    hlo_ptx_line(e, "setp.%.s64 $, $, $", names[value->flags], is_true, hlo_ptx_reg(value->operands[0]),
-                 hlo_ptx_reg(value->operands[1]));
+    hlo_ptx_line(e, "setp.%.s64 $, $, $", names[value->flags], is_true,
+                 hlo_ptx_reg(value->operands[0]), hlo_ptx_reg(value->operands[1]));
     hlo_ptx_line(e, "selp.b64 $, 1, 0, $", to, is_true);
     return;
   }
@@ -165,8 +166,8 @@ static void emit_index(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value) {
     hlo_ptx_refuse(e, value, "there is no instruction for it");
     return;
   }
-  const hlo_ptx_reg_t second = value->operand_count > 1 ? hlo_ptx_reg(value->operands[1])
-                                                        : hlo_ptx_immediate(value->imm);
+  const hlo_ptx_reg_t second =
+      value->operand_count > 1 ? hlo_ptx_reg(value->operands[1]) : hlo_ptx_immediate(value->imm);
   hlo_ptx_line(e, "% $, $, $", name, to, hlo_ptx_reg(value->operands[0]), second);
 }
 
@@ -252,12 +253,14 @@ static void emit_store(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value, const
                hlo_ptx_reg(value->operands[0]));
 }
 
-static void emit_index_memory(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value, const char* space) {
+static void emit_index_memory(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value,
+                              const char* space) {
   const address_t address = emit_address(e, value);
   const char* type = memory_type(8u << (value->flags >> HLO_VIR_WIDTH_SHIFT & 3),
                                  !(value->flags & HLO_VIR_UNSIGNED));
   if (value->op == HLO_VIR_iload) {
-    hlo_ptx_line(e, "ld%.% $, [$+#]", space, type, hlo_ptx_reg(value), address.base, address.displacement);
+    hlo_ptx_line(e, "ld%.% $, [$+#]", space, type, hlo_ptx_reg(value), address.base,
+                 address.displacement);
     return;
   }
   const hlo_ptx_reg_t stored = hlo_ptx_temp(e, HLO_PTX_B64);
@@ -330,9 +333,7 @@ static void emit_cross(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value) {
                               : hlo_ptx_immediate(0);
   switch (value->op) {
     case HLO_VIR_const: emit_const(e, value, to); return;
-    case HLO_VIR_mask_const:
-      hlo_ptx_line(e, "mov.pred $, #", to, value->imm & 1);
-      return;
+    case HLO_VIR_mask_const: hlo_ptx_line(e, "mov.pred $, #", to, value->imm & 1); return;
     case HLO_VIR_mask_first: hlo_ptx_line(e, "setp.gt.s64 $, $, 0", to, x); return;
     case HLO_VIR_mask_bits: hlo_ptx_line(e, "selp.b64 $, 1, 0, $", to, x); return;
     case HLO_VIR_lane_iota: hlo_ptx_line(e, "mov.% $, 0", kKinds[to.kind].type, to); return;

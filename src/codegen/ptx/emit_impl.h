@@ -25,11 +25,11 @@ typedef struct hlo_ptx_reg {
 typedef struct hlo_ptx_emitter {
   const hlo_ptx_target_t* target;
   const hlo_vir_func_t* func;
-  bool flushes;            // subnormal f32
-  bool has_stack;          // in this function: addresses may be of local memory
+  bool flushes;             // subnormal f32
+  bool has_stack;           // in this function: addresses may be of local memory
   uint32_t register_count;  // of each kind; numbers of values, then of temporaries
-  hlo_strbuf_t body;       // of this function
-  hlo_status_t failure;    // the first one
+  hlo_strbuf_t body;        // of this function
+  hlo_status_t failure;     // the first one
 } hlo_ptx_emitter_t;
 
 /// Appends one instruction. In the format $ is the next argument, a hlo_ptx_reg_t; # an int64_t;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of the PTX emitter: every lane-wise operation and random functions leave the same bytes when
-// their text is run as when the interpreter of vector IR runs them.
+// Tests of the PTX emitter: every lane-wise operation and random functions leave the same bytes
+// when their text is run as when the interpreter of vector IR runs them.
 #include "codegen/ptx/emit.h"
 
 #include <setjmp.h>
@@ -51,12 +51,14 @@ typedef struct op_cases {
 static void visit_case(const lane_case_t* c, void* context) {
   op_cases_t* cases = context;
   const bool is_flushed = cases->subnormals == HLO_SUBNORMALS_FLUSH;
-  if (c->op == HLO_VIR_scale || (is_flushed && (c->operand == HLO_VIR_F64 || c->result == HLO_VIR_F64))) {
+  if (c->op == HLO_VIR_scale ||
+      (is_flushed && (c->operand == HLO_VIR_F64 || c->result == HLO_VIR_F64))) {
     return;
   }
   hlo_vir_module_t* module = new_module(cases->subnormals);
   const uint32_t bits = hlo_vir_elem_bits(c->operand), result_bits = hlo_vir_elem_bits(c->result);
-  const hlo_vir_func_t* func = lane_cases_func(module, c, (bits > result_bits ? bits : result_bits) / 8);
+  const hlo_vir_func_t* func =
+      lane_cases_func(module, c, (bits > result_bits ? bits : result_bits) / 8);
   HLO_SCOPED_STRBUF text = {0};
   hlo_test_check(emit(module, &text));
   lane_cases_fill(c, cases->by_interp);
@@ -78,7 +80,8 @@ static void visit_case(const lane_case_t* c, void* context) {
 }
 
 static void compare_each_op(hlo_subnormals_t subnormals) {
-  op_cases_t cases = {subnormals, malloc(LANE_CASES_MEMORY_BYTES), malloc(LANE_CASES_MEMORY_BYTES), 0};
+  op_cases_t cases = {subnormals, malloc(LANE_CASES_MEMORY_BYTES), malloc(LANE_CASES_MEMORY_BYTES),
+                      0};
   lane_cases_each(visit_case, &cases);
   assert_true(cases.count > 100);
   free(cases.by_interp);
@@ -133,11 +136,13 @@ static void test_random(void** state) {
 
 static void add_case(const lane_case_t* c, void* context) {
   const uint32_t bits = hlo_vir_elem_bits(c->operand), result_bits = hlo_vir_elem_bits(c->result);
-  if (c->op != HLO_VIR_scale) lane_cases_func(context, c, (bits > result_bits ? bits : result_bits) / 8);
+  if (c->op != HLO_VIR_scale)
+    lane_cases_func(context, c, (bits > result_bits ? bits : result_bits) / 8);
 }
 
 // Runs the assembler that HLOCC_PTXAS names on a module for a target.
-static void assemble(const char* assembler, const hlo_vir_module_t* module, const char* target_name) {
+static void assemble(const char* assembler, const hlo_vir_module_t* module,
+                     const char* target_name) {
   char path[] = "/tmp/hlocc_ptx_XXXXXX", command[512];
   hlo_ptx_target_t target;
   HLO_SCOPED_STRBUF text = {0};
@@ -168,7 +173,8 @@ static void test_assembled(void** state) {
   lane_cases_each(add_case, module);
   for (uint32_t seed = 0; seed < 8; ++seed) random_vir_func(module, "random", seed, &options);
   hlo_vir_module_add_blob(module, "constant", 8);
-  for (size_t i = 0; i < sizeof targets / sizeof *targets; ++i) assemble(assembler, module, targets[i]);
+  for (size_t i = 0; i < sizeof targets / sizeof *targets; ++i)
+    assemble(assembler, module, targets[i]);
   hlo_vir_module_release(module);
 }
 
@@ -197,10 +203,8 @@ static void test_refusals(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_each_op),
-      cmocka_unit_test(test_each_op_with_subnormals_flushed),
-      cmocka_unit_test(test_random),
-      cmocka_unit_test(test_assembled),
+      cmocka_unit_test(test_each_op),  cmocka_unit_test(test_each_op_with_subnormals_flushed),
+      cmocka_unit_test(test_random),   cmocka_unit_test(test_assembled),
       cmocka_unit_test(test_refusals),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lane-wise operations as PTX instructions (see emit.h). Every one has the bits of its expression in
-// vir.def, but for those of a NaN.
+// Lane-wise operations as PTX instructions (see emit.h). Every one has the bits of its expression
+// in vir.def, but for those of a NaN.
 #include "codegen/ptx/emit_impl.h"
 
 static uint32_t elem_bits(const hlo_vir_value_t* value) {
@@ -74,13 +74,17 @@ static void emit_shift(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value, hlo_p
       is_imm ? hlo_ptx_immediate(value->imm) : shift_count(e, value->operands[1]);
   hlo_ptx_reg_t x = operand(value, 0);
   if (is_signed) x = hlo_ptx_sign_extended(e, x, bits);
-  hlo_ptx_line(e, "%.%% $, $, $", is_left ? "shl" : "shr", is_left ? "b" : is_signed ? "s" : "u",
+  hlo_ptx_line(e, "%.%% $, $, $", is_left ? "shl" : "shr",
+               is_left     ? "b"
+               : is_signed ? "s"
+                           : "u",
                bits == 64 ? "64" : "32", to, x, count);
 }
 
 // Operations of two operands; whether they depend on the operands' sign.
 static const char* int_name(uint32_t op, bool* out_signed) {
-  *out_signed = op == HLO_VIR_smin || op == HLO_VIR_smax || op == HLO_VIR_sdiv || op == HLO_VIR_srem;
+  *out_signed =
+      op == HLO_VIR_smin || op == HLO_VIR_smax || op == HLO_VIR_sdiv || op == HLO_VIR_srem;
   switch (op) {
     case HLO_VIR_add: return "add";
     case HLO_VIR_sub: return "sub";
@@ -113,7 +117,8 @@ static void emit_int(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value, hlo_ptx
       x = hlo_ptx_sign_extended(e, x, bits);
       y = hlo_ptx_sign_extended(e, y, bits);
     }
-    hlo_ptx_line(e, "%.%% $, $, $", name, is_signed ? "s" : "u", bits == 64 ? "64" : "32", to, x, y);
+    hlo_ptx_line(e, "%.%% $, $, $", name, is_signed ? "s" : "u", bits == 64 ? "64" : "32", to, x,
+                 y);
   } else if (value->op != HLO_VIR_rotli) {
     emit_shift(e, value, to);
   }
@@ -235,17 +240,17 @@ static void to_int(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value, hlo_ptx_r
       // of f32 and f64: least and end of s32 and s64 ...
       {{"0fCF000000", "0f4F000000"}, {"0fDF000000", "0f5F000000"}},
       {{"0dC1E0000000000000", "0d41E0000000000000"}, {"0dC3E0000000000000", "0d43E0000000000000"}}};
-  static const char* const ends[2][2] = {
-      // ... end of u32 and u64
-      {"0f4F800000", "0f5F800000"},
-      {"0d41F0000000000000", "0d43F0000000000000"}};
+  static const char* const ends[2][2] = {// ... end of u32 and u64
+                                         {"0f4F800000", "0f5F800000"},
+                                         {"0d41F0000000000000", "0d43F0000000000000"}};
   const bool is_signed = value->op == HLO_VIR_ftos, is_wide = elem_bits(value) == 64;
   const bool is_double = value->operands[0]->type.elem == HLO_VIR_F64;
   const char* from = is_double ? "f64" : "f32";
   const hlo_ptx_reg_t x = operand(value, 0), number = hlo_ptx_temp(e, to.kind);
   const hlo_ptx_reg_t is_low = hlo_ptx_temp(e, HLO_PTX_PREDICATE);
   const hlo_ptx_reg_t is_in = hlo_ptx_temp(e, HLO_PTX_PREDICATE);
-  hlo_ptx_line(e, "cvt.rzi.%%.% $, $", is_signed ? "s" : "u", is_wide ? "64" : "32", from, number, x);
+  hlo_ptx_line(e, "cvt.rzi.%%.% $, $", is_signed ? "s" : "u", is_wide ? "64" : "32", from, number,
+               x);
   if (is_signed) {
     hlo_ptx_line(e, "setp.ge.% $, $, %", from, is_low, x, limits[is_double][is_wide][0]);
     hlo_ptx_line(e, "setp.lt.% $, $, %", from, is_in, x, limits[is_double][is_wide][1]);
@@ -257,8 +262,8 @@ static void to_int(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value, hlo_ptx_r
   hlo_ptx_line(e, "and.pred $, $, $", is_in, is_in, is_low);
   const int64_t least = is_wide ? INT64_MIN : INT64_C(0x80000000);
   const int64_t ones = is_wide ? -1 : INT64_C(0xffffffff);
-  hlo_ptx_line(e, "selp.% $, $, #, $", is_wide ? "b64" : "b32", to, number, is_signed ? least : ones,
-               is_in);
+  hlo_ptx_line(e, "selp.% $, $, #, $", is_wide ? "b64" : "b32", to, number,
+               is_signed ? least : ones, is_in);
 }
 
 static void extend(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value, hlo_ptx_reg_t to) {
@@ -278,7 +283,9 @@ static void emit_convert(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value, hlo
   const uint32_t bits = elem_bits(value), from_bits = elem_bits(value->operands[0]);
   const hlo_ptx_reg_t x = operand(value, 0);
   switch (value->op) {
-    case HLO_VIR_bitcast: hlo_ptx_line(e, bits == 64 ? "mov.b64 $, $" : "mov.b32 $, $", to, x); return;
+    case HLO_VIR_bitcast:
+      hlo_ptx_line(e, bits == 64 ? "mov.b64 $, $" : "mov.b32 $, $", to, x);
+      return;
     case HLO_VIR_sext:
     case HLO_VIR_zext: extend(e, value, to); return;
     case HLO_VIR_trunc:
@@ -330,7 +337,8 @@ static void emit_compare(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value, hlo
   const uint32_t bits = elem_bits(value->operands[0]);
   hlo_ptx_reg_t x = operand(value, 0), y = operand(value, 1);
   if (value->op == HLO_VIR_fcmp) {
-    hlo_ptx_line(e, "setp.%% $, $, $", floats[value->imm], float_type(e, value->operands[0]), to, x, y);
+    hlo_ptx_line(e, "setp.%% $, $, $", floats[value->imm], float_type(e, value->operands[0]), to, x,
+                 y);
     return;
   }
   const bool is_signed = value->op == HLO_VIR_scmp;

@@ -42,7 +42,8 @@ static uint32_t version_of(const sm_row_t* row, char suffix) {
 static hlo_ptx_target_t target_of(const sm_row_t* row, char suffix) {
   // Instructions that only sm_Na has are not for sm_N.
   const bool is_general = !suffix && row->arch_version;
-  const hlo_ptx_mma_t mma = is_general && row->mma != HLO_PTX_MMA_NONE ? HLO_PTX_MMA_WARP : row->mma;
+  const hlo_ptx_mma_t mma =
+      is_general && row->mma != HLO_PTX_MMA_NONE ? HLO_PTX_MMA_WARP : row->mma;
   return (hlo_ptx_target_t){row->capability, suffix, version_of(row, suffix), mma};
 }
 

@@ -29,8 +29,8 @@ typedef struct hlo_ptx_target {
 /// 0: the toolkit is older than all that are known.
 uint32_t hlo_ptx_version_of_cuda(uint32_t cuda);
 
-/// Finds the target of a name: "sm_80", "sm_90a", "sm_120f". Its version is the first one that knows
-/// it. errors: INVALID_ARGUMENT listing the known names
+/// Finds the target of a name: "sm_80", "sm_90a", "sm_120f". Its version is the first one that
+/// knows it. errors: INVALID_ARGUMENT listing the known names
 hlo_status_t hlo_ptx_target_parse(const char* name, hlo_ptx_target_t* out_target) HLO_MUST_USE;
 
 /// Finds the most specific target that runs on a GPU of a capability: its own architecture; of an

@@ -53,7 +53,8 @@ static void test_targets_of_gpus(void** state) {
 static void test_names(void** state) {
   (void)state;
   static const char* const good[] = {"sm_80", "sm_90", "sm_90a", "sm_100f", "sm_120a", "sm_121f"};
-  static const char* const bad[] = {"", "sm_", "sm_80a", "sm_90f", "sm_90ab", "sm_999", "90", "sm_-1"};
+  static const char* const bad[] = {"",        "sm_",    "sm_80a", "sm_90f",
+                                    "sm_90ab", "sm_999", "90",     "sm_-1"};
   hlo_ptx_target_t target;
   for (size_t i = 0; i < sizeof good / sizeof *good; ++i) {
     char name[HLO_PTX_NAME_BYTES];
@@ -72,10 +73,10 @@ static void test_matrix_instructions(void** state) {
   static const struct {
     const char* name;
     hlo_ptx_mma_t mma;
-  } rows[] = {{"sm_75", HLO_PTX_MMA_NONE},     {"sm_80", HLO_PTX_MMA_WARP},
-              {"sm_90", HLO_PTX_MMA_WARP},     {"sm_90a", HLO_PTX_MMA_WARPGROUP},
-              {"sm_100", HLO_PTX_MMA_WARP},    {"sm_100a", HLO_PTX_MMA_TENSOR_MEMORY},
-              {"sm_120", HLO_PTX_MMA_WARP},    {"sm_120a", HLO_PTX_MMA_WARP}};
+  } rows[] = {{"sm_75", HLO_PTX_MMA_NONE},  {"sm_80", HLO_PTX_MMA_WARP},
+              {"sm_90", HLO_PTX_MMA_WARP},  {"sm_90a", HLO_PTX_MMA_WARPGROUP},
+              {"sm_100", HLO_PTX_MMA_WARP}, {"sm_100a", HLO_PTX_MMA_TENSOR_MEMORY},
+              {"sm_120", HLO_PTX_MMA_WARP}, {"sm_120a", HLO_PTX_MMA_WARP}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     hlo_ptx_target_t target;
     hlo_test_check(hlo_ptx_target_parse(rows[i].name, &target));
