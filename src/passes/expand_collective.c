@@ -70,7 +70,7 @@ static bool are_types_expected(const group_reduction_t* g) {
   const hlo_node_t* node = g->node;
   hlo_module_t* module = node->parent->module;
   const hlo_dtype_t dtype = g->body->args[0]->type->dtype;
-  for (uint32_t i = 0; i < node->operand_count; ++i) {
+  for (uint32_t i = 0; i < node->result_count; ++i) {
     const hlo_type_t* type = hlo_node_operand_type(node, i);
     if (!hlo_type_is_plain(type) || type->rank == HLO_RANK_MAX) return false;
     if (node->op == HLO_OP_reduce_scatter) type = slice_type(g, type);
@@ -82,7 +82,9 @@ static bool are_types_expected(const group_reduction_t* g) {
 
 static bool read_reduction(hlo_pass_ctx_t* ctx, hlo_node_t* node, group_reduction_t* g) {
   *g = (group_reduction_t){.ctx = ctx, .node = node};
-  if (node->region_count != 1 || node->operand_count != node->result_count) return false;
+  const bool has_roots = hlo_node_attr_bool(node, HLO_ATTR_has_dynamic_root, false);
+  if (node->region_count != 1 || node->operand_count != node->result_count + has_roots)
+    return false;
   g->body = node->regions[0];
   return hlo_expand_can_apply(g->body, 2, 1) && read_groups(g) && are_types_expected(g) &&
          !(g->is_uneven && node->op == HLO_OP_reduce_scatter);
@@ -258,41 +260,51 @@ static uint32_t list_groups(const group_reduction_t* g, uint32_t first, int64_t*
   return seen == g->process_count ? row_count : 0;
 }
 
-// Gives every process the operands of the member at position `first` of its group.
-static bool broadcast_operands(const group_reduction_t* g, uint32_t first, hlo_value_t** results) {
+// Broadcasts name replicas or partitions: a grid of both has no names for all processes.
+static bool can_broadcast(const group_reduction_t* g) {
+  const hlo_pass_options_t* options = g->ctx->options;
+  const bool has_channel = hlo_node_attr_int(g->node, HLO_ATTR_channel_id, 0) > 0;
+  return options->partition_count == 1 || (options->replica_count == 1 && has_channel);
+}
+
+// Gives every process the first `count` operands of the member at position `first` of its group, or
+// of the one that a further operand names. NULL if the groups cannot be listed so.
+static hlo_node_t* create_broadcast(const group_reduction_t* g, uint32_t first, uint32_t count,
+                                    hlo_value_t* const* operands, bool has_roots) {
   hlo_module_t* module = g->node->parent->module;
-  hlo_value_t* operands[HLO_EXPAND_VALUES_MAX];
   const hlo_type_t* types[HLO_EXPAND_VALUES_MAX];
-  const uint32_t count = g->node->operand_count;
   int64_t* rows =
       hlo_arena_array(&g->ctx->scratch, (size_t)g->process_count * g->member_count, sizeof *rows);
   const uint32_t row_count = rows ? list_groups(g, first, rows) : 0;
-  if (!row_count) return false;
-  for (uint32_t i = 0; i < count; ++i) {
-    operands[i] = hlo_node_operand(g->node, i);
-    types[i] = operands[i]->type;
-  }
+  if (!row_count) return NULL;
+  for (uint32_t i = 0; i < count; ++i) types[i] = operands[i]->type;
   hlo_node_t* node = hlo_node_create(module, &(hlo_node_spec_t){.op = HLO_OP_collective_broadcast,
                                                                 .loc = g->node->loc,
-                                                                .operand_count = count,
+                                                                .operand_count = count + has_roots,
                                                                 .operands = operands,
                                                                 .result_count = count,
                                                                 .result_types = types});
   const hlo_attr_t* groups = hlo_attr_matrix(module, row_count, g->member_count, rows);
-  if (hlo_node_is_poison(node) || !groups) return false;
+  const hlo_attr_t* unit = hlo_attr_unit(module);
+  if (hlo_node_is_poison(node) || !groups || !unit) return NULL;
   hlo_node_set_attr(node, HLO_ATTR_replica_groups, groups);
+  if (has_roots) hlo_node_set_attr(node, HLO_ATTR_has_dynamic_root, unit);
   if (g->ctx->options->partition_count > 1) copy_channel(g->node, node);
   hlo_node_insert_before(g->node, node);
-  for (uint32_t i = 0; i < count; ++i) results[i] = &node->results[i];
-  return true;
+  return node;
 }
 
-// Broadcasts name replicas or partitions: a grid of both has no names for all processes.
+static bool broadcast_operands(const group_reduction_t* g, uint32_t first, hlo_value_t** results) {
+  hlo_value_t* operands[HLO_EXPAND_VALUES_MAX];
+  const uint32_t count = g->node->operand_count;
+  for (uint32_t i = 0; i < count; ++i) operands[i] = hlo_node_operand(g->node, i);
+  hlo_node_t* node = create_broadcast(g, first, count, operands, false);
+  for (uint32_t i = 0; i < count && node; ++i) results[i] = &node->results[i];
+  return node != NULL;
+}
+
 static bool fold_broadcasts(const group_reduction_t* g, hlo_value_t** results) {
-  const hlo_pass_options_t* options = g->ctx->options;
-  const bool has_channel = hlo_node_attr_int(g->node, HLO_ATTR_channel_id, 0) > 0;
-  if (options->partition_count > 1 && (options->replica_count > 1 || !has_channel)) return false;
-  if (g->member_count > UNEVEN_MEMBERS_MAX) return false;
+  if (!can_broadcast(g) || g->member_count > UNEVEN_MEMBERS_MAX) return false;
   const hlo_type_t* number = hlo_loop_number(g->node->parent->module, g->process_count + 1);
   hlo_value_t *own_count = NULL, *parts[HLO_EXPAND_VALUES_MAX];
   for (uint32_t m = 0; m < g->member_count; ++m) {
@@ -323,14 +335,35 @@ bool hlo_expand_group_reduction(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value
   return true;
 }
 
+// Finds the position in its group of each result's root: 0, or what the last operand says. A
+// broadcast of the positions from these roots also finds those that the group does not have.
+static bool find_roots(const group_reduction_t* g, hlo_value_t* own, hlo_value_t** roots) {
+  const hlo_node_t* node = g->node;
+  const uint32_t count = node->result_count;
+  if (!hlo_node_attr_bool(node, HLO_ATTR_has_dynamic_root, false)) {
+    roots[0] = hlo_build_integers(g->node, own->type, (int64_t[]){0});
+    for (uint32_t i = 1; i < count; ++i) roots[i] = roots[0];
+    return roots[0] != NULL;
+  }
+  hlo_value_t* operands[HLO_EXPAND_VALUES_MAX + 1];
+  if (!can_broadcast(g)) return false;
+  for (uint32_t i = 0; i < count; ++i) operands[i] = own;
+  operands[count] = hlo_node_operand(node, count);
+  hlo_node_t* broadcast = create_broadcast(g, 0, count, operands, true);
+  for (uint32_t i = 0; i < count && broadcast; ++i) roots[i] = &broadcast->results[i];
+  return broadcast != NULL;
+}
+
 // An all_reduce, of which the roots use the results; the other processes have zeros.
 bool hlo_expand_collective_reduce(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t** results) {
   group_reduction_t g;
   const hlo_type_t* types[HLO_EXPAND_VALUES_MAX];
   hlo_value_t* operands[HLO_EXPAND_VALUES_MAX];
   hlo_module_t* module = node->parent->module;
-  if (hlo_node_attr_bool(node, HLO_ATTR_has_dynamic_root, false)) return false;
   if (!read_reduction(ctx, node, &g)) return false;
+  const hlo_type_t* number = hlo_loop_number(module, g.process_count);
+  hlo_value_t *own = build_own(&g, number, g.positions), *roots[HLO_EXPAND_VALUES_MAX];
+  if (!own || !find_roots(&g, own, roots)) return false;
   for (uint32_t i = 0; i < node->result_count; ++i) {
     types[i] = node->results[i].type;
     operands[i] = hlo_node_operand(node, i);
@@ -338,7 +371,7 @@ bool hlo_expand_collective_reduce(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_val
   hlo_node_t* reduce =
       hlo_node_create(module, &(hlo_node_spec_t){.op = HLO_OP_all_reduce,
                                                  .loc = node->loc,
-                                                 .operand_count = node->operand_count,
+                                                 .operand_count = node->result_count,
                                                  .operands = operands,
                                                  .region_count = 1,
                                                  .result_count = node->result_count,
@@ -351,12 +384,9 @@ bool hlo_expand_collective_reduce(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_val
   reduce->regions[0] = body;
   body->parent = reduce;
   hlo_node_insert_before(node, reduce);
-  const hlo_type_t* number = hlo_loop_number(module, g.process_count);
-  hlo_value_t* is_root =
-      hlo_build_compare(node, HLO_COMPARISON_DIRECTION_EQ, build_own(&g, number, g.positions),
-                        hlo_build_integers(node, number, (int64_t[]){0}));
   for (uint32_t i = 0; i < node->result_count; ++i) {
     hlo_value_t* zeros = hlo_build_splat(node, types[i], 0);
+    hlo_value_t* is_root = hlo_build_compare(node, HLO_COMPARISON_DIRECTION_EQ, own, roots[i]);
     results[i] = hlo_build_select(node, is_root, &reduce->results[i], zeros);
     if (!results[i] || results[i]->type != types[i]) return false;
   }

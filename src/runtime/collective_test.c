@@ -334,6 +334,18 @@ static const program_t kPartitionPrograms[] = {
      HEAD "$X {\n  %0 = \"stablehlo.collective_reduce\"(%x) (" SELECT
           ") {replica_groups = dense<[[0, 5, 2], [1, 4, 3], [6, 7, -1]]> : tensor<3x3xi64>, "
           "use_global_device_ids, " CHANNEL "} : ($X) -> $X\n  return %0 : $X\n}\n"},
+    {"collective_reduce of two to roots that are named",
+     HEAD "($X, $X) {\n  %p = stablehlo.partition_id : tensor<ui32>\n"
+          "  %four = stablehlo.constant dense<4> : tensor<ui32>\n"
+          "  %h = stablehlo.divide %p, %four : tensor<ui32>\n"
+          "  %c = stablehlo.constant dense<2> : tensor<1xui32>\n"
+          "  %d = stablehlo.reshape %h : (tensor<ui32>) -> tensor<1xui32>\n"
+          "  %e = stablehlo.concatenate %c, %d, dim = 0 : (tensor<1xui32>, tensor<1xui32>) -> "
+          "tensor<2xui32>\n  %y = stablehlo.add %x, %x : $X\n"
+          "  %0:2 = \"stablehlo.collective_reduce\"(%x, %y, %e) " ADD
+          " {has_dynamic_root, replica_groups = dense<[[3, 1, 2, 0], [6, 7, 5, 4]]> : "
+          "tensor<2x4xi64>, use_global_device_ids, " CHANNEL
+          "} : ($X, $X, tensor<2xui32>) -> ($X, $X)\n  return %0#0, %0#1 : $X, $X\n}\n"},
     {"sums of quantized elements", HEAD
      "$X {\n  %q = stablehlo.uniform_quantize %x : ($X) -> tensor<8x24x$Q>\n"
      "  %0 = \"stablehlo.all_reduce\"(%q) ({\n ^bb0(%a: tensor<$Q>, %b: tensor<$Q>):\n"
@@ -815,11 +827,22 @@ static void roots_are_checked(void** state) {
               "replica_groups = dense<[[0, 1, 2, 3, 4, 5, 7]]> : tensor<1x7xi64>} : "
               "($X, tensor<1xui32>) -> $X\n" SUM("%z", "%y", "$G") "  return %z : $X\n}\n",
               "f32", &text);
+  hlo_strbuf_t reduce = {0};
+  append_text(HEAD
+              "$X {\n  %i = stablehlo.constant dense<9> : tensor<1xi32>\n"
+              "  %y = \"stablehlo.collective_reduce\"(%x, %i) " ADD
+              " {has_dynamic_root, replica_groups = dense<0> : tensor<0x0xi64>} : ($X, "
+              "tensor<1xi32>) -> $X\n  return %y : $X\n}\n",
+              "f32", &reduce);
   for (uint32_t b = 0; b < 2; ++b) {
     hlo_loaded_t* loaded = load(client, hlo_strbuf_text(&text), backends[b], backends[b]);
     fail_once(client, loaded, "the root is member 7 of a group of 7");
     hlo_loaded_release(loaded);
+    loaded = load(client, hlo_strbuf_text(&reduce), backends[b], backends[b]);
+    fail_once(client, loaded, "the root is member 9 of a group of 8");
+    hlo_loaded_release(loaded);
   }
+  hlo_strbuf_deinit(&reduce);
   hlo_strbuf_deinit(&text);
   hlo_client_release(client);
 }
