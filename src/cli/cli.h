@@ -102,6 +102,13 @@ void hlo_cli_print_machine(const hlo_cli_t* cli, const hlo_cpu_t* cpu, const hlo
 /// Prints the output of hlocc info --pc.
 hlo_status_t hlo_cli_print_location(hlo_cli_t* cli, hlo_strbuf_t* out) HLO_MUST_USE;
 
+/// Returns true if cli->file is a kernel of Tile IR, FILE.tile, for which the verbs below stand in.
+bool hlo_cli_has_tile(const hlo_cli_t* cli);
+hlo_status_t hlo_cli_run_tile(hlo_cli_t* cli, hlo_strbuf_t* out) HLO_MUST_USE;
+hlo_status_t hlo_cli_check_tile(hlo_cli_t* cli, hlo_strbuf_t* out) HLO_MUST_USE;
+/// Prints the kernel with the layouts that inference gives its values.
+hlo_status_t hlo_cli_opt_tile(hlo_cli_t* cli, hlo_strbuf_t* out) HLO_MUST_USE;
+
 /// The bytes of cli->file, and their faults.
 /// owner: caller, hlo_cli_close() (also after a failure)
 typedef struct hlo_cli_source {

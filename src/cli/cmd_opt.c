@@ -78,6 +78,7 @@ static hlo_status_t explain_sharding(const hlo_cli_t* cli, hlo_module_t* module,
 }
 
 hlo_status_t hlo_cli_cmd_opt(hlo_cli_t* cli, hlo_strbuf_t* out) {
+  if (hlo_cli_has_tile(cli)) return hlo_cli_opt_tile(cli, out);
   hlo_module_t* module = NULL;
   hlo_env_t env;
   HLO_TRY(hlo_cli_env(cli, true, &env));

@@ -389,6 +389,10 @@ static hlo_status_t load_and_run(hlo_cli_t* cli, hlo_strbuf_t* out) {
 }
 
 hlo_status_t hlo_cli_cmd_run(hlo_cli_t* cli, hlo_strbuf_t* out) {
+  if (hlo_cli_has_tile(cli)) return hlo_cli_run_tile(cli, out);
+  if (cli->find_races) {
+    return hlo_invalid_argument("--find-races is for kernels of Tile IR, FILE.tile");
+  }
   if (!cli->profile) return load_and_run(cli, out);
   cli->config.profile_steps = true;
   HLO_TRY(hlo_recording_start());

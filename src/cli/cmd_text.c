@@ -79,6 +79,7 @@ static hlo_status_t check_form(const hlo_module_t* module, bool generic) {
 }
 
 hlo_status_t hlo_cli_cmd_check(hlo_cli_t* cli, hlo_strbuf_t* out) {
+  if (hlo_cli_has_tile(cli)) return hlo_cli_check_tile(cli, out);
   hlo_module_t* module = NULL;
   HLO_TRY(hlo_cli_load(cli, &module));
   hlo_status_t status = check_form(module, false);

@@ -10,6 +10,7 @@
 #include "codegen/loops/tile_kernel.h"
 #include "codegen/lower/prepare.h"
 #include "compiler/cache.h"
+#include "compiler/execute.h"
 #include "compiler/signature.h"
 #include "interp/scalar.h"
 
@@ -227,6 +228,10 @@ static bool compute_elements(void* context, const hlo_tile_map_t* map, uint32_t 
 }
 
 static const hlo_tile_meaning_t kTileMeaning = {.map = compute_elements};
+
+const struct hlo_tile_meaning* hlo_tile_meaning_of_reference(void) {
+  return &kTileMeaning;
+}
 
 static hlo_status_t make(const hlo_backend_t* backend, const hlo_func_t* func,
                          hlo_module_t* prepared, const hlo_compile_config_t* config,

@@ -8,6 +8,9 @@
 #include "interp/grid.h"
 #include "lib/exchange.h"
 
+/// Returns the meaning of elements in Tile IR (hlo_tile_meaning_t) by the reference's computations.
+const struct hlo_tile_meaning* hlo_tile_meaning_of_reference(void);
+
 /// Runs a program of a function with this type. inputs are lent; outputs, one a result, are new
 /// references. pool NULL: everything on the calling thread.
 /// errors: what the program answers; UNIMPLEMENTED for a program that has to wait

@@ -400,6 +400,7 @@ static void put_relayout(const inference_t* in, const use_t* use, const hlo_tile
   hlo_tile_op_t* before = NULL;
   for (hlo_tile_op_t* at = block->first; at != op; at = at->next) before = at;
   const hlo_tile_op_t fields = {.kind = HLO_TILE_OP_relayout,
+                                .loc = op->loc,
                                 .dtype = value->dtype,
                                 .operand_count = 1,
                                 .operands = {value},

@@ -44,6 +44,35 @@ SMALL = """func.func @main(%a: tensor<f32>) -> (tensor<f32>, tensor<f32>, tensor
 }
 """
 
+# Rows of the input, doubled through scratch memory from a row on that is known at run time; a count.
+SCALE = """kernel scale version 3 {
+  buffer f32[4, 8]
+  buffer s32[1] prefetch
+  buffer f32[4, 8] out
+  buffer s32[1] out
+  %0 = reference 0 : f32[4, 8]
+  %1 = reference 3 : s32[1]
+  %2 = alloc near : f32[4, 8]
+  copy %0, %2
+  %3 = load 1 [0] : s32
+  %4 = constant 0x00000001 : s32
+  for d0 = 0..4 by 1 {
+    %5 = atomic add [0] %1, %4 : s32
+  }
+  for d1 = 0..4 by 4 {
+    for d2 = 0..8 by 8 {
+      %6 = ref_load [d1, d2] %2 : f32
+      %7 = index [d1] : s32
+      %8 = map compare LT %7, %3 : pred
+      %9 = map add %6, %6 : f32
+      %10 = map select %8, %6, %9 : f32
+      print "rows" %10
+      store 2 [8*d1 + d2] %10
+    }
+  }
+}
+"""
+
 # The bits of a factor depend on the lanes that its sums run over.
 CHOLESKY = """func.func @main(%a: tensor<96x96xf32>) -> tensor<96x96xf32> {
   %0 = "stablehlo.dot_general"(%a, %a) <{dot_dimension_numbers = #stablehlo.dot<
@@ -598,6 +627,51 @@ class CliTest(ToolTest):
         self.assertIn("generates no code", self.bad(1, "info", "--backend=interp", "--pc=0", path))
         for words in [("--pc=0",), (path,)]:
             self.assertIn("needs both --pc", self.bad(1, "info", *words))
+
+    # ---- kernels of Tile IR
+
+    def test_tile(self):
+        path = self.write("scale.tile", SCALE)
+        args = ["--print", "--input=4x8xf32=2", "--input=1xs32=1", path]
+        said = self.good("run", *args)
+        self.assertRegex(said, r"rows %\d+ f32 <4x8 \| .*>: (2 ){8}(4 ){23}4\n")
+        self.assertRegex(said, r"result 0 = dense<\[\[2\.0.*, 4\.0\w+\+00\]\]> : tensor<4x8xf32>")
+        self.assertIn("result 1 = dense<4> : tensor<1xi32>", said)
+        self.assertEqual(said, self.good("run", "--find-races", *args))
+        self.assertIn("ok, kernel scale, version 3, 17 operations", self.good("check", path))
+        self.assertRegex(self.good("opt", path), r"ref_load \[d1, d2\] %2 : f32 <4x8")
+        for args, part in [((), "has 2 inputs, but 0 are given"),
+                           (("--random", "--bench"), "take --input"),
+                           (("--random", "--input=3xf32=1"), "input 0 of scale"),
+                           (("--random", *3 * ["--output=@a.npy"]), "has 2 results")]:
+            self.assertIn(part, self.bad(1, "run", *args, path))
+        self.assertIn("have no passes", self.bad(1, "opt", "--passes=cse", path))
+        program = self.write("add.mlir", ADD)
+        self.assertIn("--find-races is for", self.bad(1, "run", "--find-races", program))
+
+    def test_tile_faults(self):
+        def changed(*pairs):
+            text = SCALE
+            for old, new in pairs:
+                self.assertIn(old, text)
+                text = text.replace(old, new)
+            return self.write("bad.tile", text)
+
+        rows = "<4x8 | 0:4/1 slot 1, 1:8/1 lane 1>"
+        columns = "<4x8 | 0:4/1 lane 1, 1:8/1 slot 1>"
+        for verb, pairs, *parts in [
+                ("check", [("[d1, d2] %2", "[d1, d2] mask %2")], "%6 = ref_load (line 17): a refe"),
+                ("check", [("kernel scale", "scale")], "line 1: expected 'kernel'"),
+                ("opt", [("%2 : f32", f"%2 : f32 {rows}"), ("%6, %6 : f32", f"%6, %6 : f32 {columns}")],
+                 "of which none can be left out", "ref_load (line 17)", "map (line 20)"),
+                ("run", [("for d0", "parallel d0"),
+                         ("%5 = atomic add [0] %1, %4 : s32", "ref_store [0] %1, %4")],
+                 "race: nothing orders ref_store (line 13) and ref_store (line 13) at element 0 of "
+                 "buffer 3")]:
+            flags = ["--random", "--find-races"] if verb == "run" else []
+            said = self.bad(1, verb, *flags, changed(*pairs))
+            for part in ["bad.tile: error: ", *parts]:
+                self.assertIn(part, said)
 
     # ---- trace and dumps
 
