@@ -4,6 +4,7 @@
 //
 // The search ends early where axes only need to be added, or only to be removed. Past a number of
 // specs, the answer is to gather all that is not in place and to slice, which is always possible.
+#include <stddef.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -26,7 +27,9 @@ typedef struct search {
   double bytes;           // of the whole value
   path_node_t* nodes;
   uint32_t count;
-  uint32_t at;  // the node whose steps are added
+  uint32_t at;      // the node whose steps are added
+  double most;      // cost of the cheapest path to the target so far
+  bool has_target;  // there is one
 } search_t;
 
 static double part_bytes(const search_t* s, const hlo_spec_t* spec) {
@@ -42,6 +45,11 @@ static hlo_status_t add_step(search_t* s, hlo_reshard_kind_t kind, const hlo_spe
   double cost = at->cost;
   if (kind == HLO_RESHARD_SLICE) cost += 1;  // next to nothing
   if (kind != HLO_RESHARD_SLICE && !is_joined) cost += bytes + HLO_TUNING_COLLECTIVE_BYTES;
+  if (s->has_target && cost > s->most) return hlo_ok();
+  if (spec == s->to && (!s->has_target || cost < s->most)) {
+    s->has_target = true;
+    s->most = cost;
+  }
   uint32_t i = 0;
   while (i < s->count && s->nodes[i].spec != spec) ++i;
   if (i < s->count && (s->nodes[i].is_final || s->nodes[i].cost <= cost)) return hlo_ok();
@@ -207,6 +215,7 @@ static bool next_node(search_t* s) {
 static hlo_status_t add_plain_path(search_t* s) {
   const hlo_spec_t* spec = s->from;
   s->count = 1;
+  s->has_target = false;
   s->at = 0;
   for (uint32_t d = 0; d < spec->rank; ++d) {
     const uint8_t *have, *want;
@@ -256,28 +265,63 @@ static hlo_status_t find(search_t* s) {
   return add_plain_path(s);
 }
 
-hlo_status_t hlo_find_reshard_path(hlo_partitioner_t* p, const hlo_type_t* type,
-                                   const hlo_spec_t* from, const hlo_spec_t* to,
-                                   hlo_axis_set_t summed, hlo_reshard_path_t* out) {
-  search_t s = {.p = p, .type = type, .from = from, .to = to, .summed = summed};
-  s.bytes = (double)hlo_type_size_bytes(type);
-  *out = (hlo_reshard_path_t){0};
-  if (from == to) return hlo_ok();
+// A path that was found, by all that it depends on.
+typedef struct known_path {
+  const hlo_type_t* type;
+  const hlo_spec_t *from, *to;
+  uint64_t summed;
+  hlo_reshard_path_t path;
+} known_path_t;
+
+enum { KEY_BYTES = offsetof(known_path_t, path) };
+
+static hlo_status_t search_path(hlo_partitioner_t* p, known_path_t* known) {
+  search_t s = {.p = p,
+                .type = known->type,
+                .from = known->from,
+                .to = known->to,
+                .summed = (hlo_axis_set_t)known->summed};
+  hlo_reshard_path_t* out = &known->path;
+  s.bytes = (double)hlo_type_size_bytes(s.type);
   if (!p->path_nodes) {
     p->path_nodes = hlo_arena_array(&p->spmd->arena, HLO_TUNING_RESHARD_MAX_SPECS, sizeof *s.nodes);
     if (!p->path_nodes) return hlo_partitioner_status(p);
   }
   s.nodes = p->path_nodes;
-  s.nodes[s.count++] = (path_node_t){.spec = from};
+  s.nodes[s.count++] = (path_node_t){.spec = s.from};
   HLO_TRY(find(&s));
   out->bytes = s.nodes[s.at].cost;
   for (uint32_t i = s.at; i; i = s.nodes[i].parent) ++out->step_count;
-  out->steps = hlo_arena_array(&p->spmd->arena, out->step_count, sizeof *out->steps);
-  if (!out->steps) return hlo_partitioner_status(p);
+  hlo_reshard_step_t* steps = hlo_arena_array(&p->spmd->arena, out->step_count, sizeof *steps);
+  if (!steps) return hlo_partitioner_status(p);
   uint32_t next = out->step_count;
   for (uint32_t i = s.at; i; i = s.nodes[i].parent) {
-    out->steps[--next] = (hlo_reshard_step_t){s.nodes[i].kind, s.nodes[i].spec};
+    steps[--next] = (hlo_reshard_step_t){s.nodes[i].kind, s.nodes[i].spec};
   }
+  out->steps = steps;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_find_reshard_path(hlo_partitioner_t* p, const hlo_type_t* type,
+                                   const hlo_spec_t* from, const hlo_spec_t* to,
+                                   hlo_axis_set_t summed, hlo_reshard_path_t* out) {
+  hlo_map_t* paths = &p->spmd->paths;
+  *out = (hlo_reshard_path_t){0};
+  if (from == to) return hlo_ok();
+  const known_path_t key = {type, from, to, summed, {0}};
+  const known_path_t* known = hlo_map_get(paths, (const char*)&key, KEY_BYTES);
+  if (!known) {
+    known_path_t* found = hlo_arena_alloc(&p->spmd->arena, sizeof *found);
+    if (!found) return hlo_partitioner_status(p);
+    *found = key;
+    HLO_TRY(search_path(p, found));
+    if (!hlo_map_put(paths, (const char*)found, KEY_BYTES, found)) {
+      p->spmd->arena.failed = true;  // so that the callers need to look in one place
+      return hlo_partitioner_status(p);
+    }
+    known = found;
+  }
+  *out = known->path;
   return hlo_ok();
 }
 

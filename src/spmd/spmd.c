@@ -18,6 +18,7 @@ hlo_status_t hlo_spmd_init(hlo_spmd_t* spmd, hlo_module_t* module, uint32_t devi
 void hlo_spmd_deinit(hlo_spmd_t* spmd) {
   hlo_map_deinit(&spmd->specs);
   hlo_map_deinit(&spmd->manual_axes);
+  hlo_map_deinit(&spmd->paths);
   hlo_arena_deinit(&spmd->arena);
 }
 

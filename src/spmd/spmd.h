@@ -14,6 +14,7 @@ typedef struct hlo_spmd {
   const hlo_grid_t* grid;
   hlo_map_t specs;                 // interned, by their bytes
   hlo_map_t manual_axes;           // by manual computation
+  hlo_map_t paths;                 // of reshards, by type and specs
   const hlo_spec_t** value_specs;  // by value->index; NULL: not decided, which means replicated
   uint32_t value_capacity;
   const struct hlo_custom_partitioner* custom_partitioner;  // lent; NULL: none
