@@ -2,7 +2,7 @@
 // Pass widen_products: the loops of products and convolutions take elements of a byte or more.
 // Booleans and shorter integers become bytes, shorter floats bf16, all of which hold them exactly;
 // the result is converted back. A product of booleans is true where the count of true pairs is not
-// 0.
+// 0. Products of 8-bit floats are those of bf16, which processors multiply in pairs.
 #include "ir/dot_algorithm.h"
 #include "passes/build.h"
 #include "passes/passes.h"
@@ -22,6 +22,11 @@ static hlo_dtype_t result_dtype(hlo_dtype_t dtype) {
   return hlo_dtype_is_float(dtype) ? HLO_DTYPE_F32 : HLO_DTYPE_S32;
 }
 
+// Returns true for floats that bf16 holds exactly, or is.
+static bool is_in_bf16(hlo_dtype_t dtype) {
+  return hlo_dtype_is_float(dtype) && hlo_dtype_convert_is_lossless(dtype, HLO_DTYPE_BF16);
+}
+
 static hlo_value_t* widen(hlo_node_t* node) {
   if (node->op != HLO_OP_dot_general && node->op != HLO_OP_dot && node->op != HLO_OP_convolution) {
     return NULL;
@@ -33,9 +38,14 @@ static hlo_value_t* widen(hlo_node_t* node) {
     is_any |= is_short(operands[i]->type->dtype);
     is_quantized |= operands[i]->type->quant != NULL;
   }
+  const bool is_bf16 = node->op != HLO_OP_convolution && is_in_bf16(operands[0]->type->dtype) &&
+                       is_in_bf16(operands[1]->type->dtype);
+  for (uint32_t i = 0; i < 2; ++i) is_any |= is_bf16 && operands[i]->type->dtype != HLO_DTYPE_BF16;
   if (!is_any || is_quantized || hlo_dot_has_algorithm(node)) return NULL;
   for (uint32_t i = 0; i < 2; ++i) {
-    operands[i] = hlo_build_convert(node, operand_dtype(operands[i]->type->dtype), operands[i]);
+    const hlo_dtype_t dtype = operands[i]->type->dtype;
+    operands[i] =
+        hlo_build_convert(node, is_bf16 ? HLO_DTYPE_BF16 : operand_dtype(dtype), operands[i]);
     if (!operands[i]) return NULL;
   }
   const hlo_dtype_t wide = result_dtype(type->dtype);

@@ -92,8 +92,10 @@ value_t* hlo_vmath_round_to(builder_t* b, hlo_dtype_t dtype, value_t* x) {
   const bool is_signed = info->klass == HLO_DTYPE_CLASS_SIGNED;
   if (hlo_dtype_is_integer(dtype)) {
     if (info->bits >= 8) return x;
-    value_t* high = hlo_vshl_k(b, x, 8 - info->bits);
-    return is_signed ? hlo_vashr_k(b, high, 8 - info->bits) : hlo_vlshr_k(b, high, 8 - info->bits);
+    const int64_t sign = (int64_t)1 << (info->bits - 1);
+    value_t* low = hlo_vand(b, x, hlo_viconst(b, x, 2 * sign - 1));
+    if (!is_signed) return low;
+    return hlo_viadd_k(b, hlo_vxor(b, low, hlo_viconst(b, x, sign)), -sign);
   }
   if (!is_narrow_float(info)) return x;
   if (dtype == HLO_DTYPE_BF16) return round_to_bf16(b, x);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Floats of at most 8 bits, by their row of dtype.def: their f32 values and back, and their bf16
-// bits. A sign is above `exponent_bits` and `mantissa_bits`; the bits below it are the magnitude.
+// bits, which short integers have, too. A sign is above `exponent_bits` and `mantissa_bits`; the
+// bits below it are the magnitude.
 #include <string.h>
 
 #include "codegen/math/math_impl.h"
@@ -276,6 +277,12 @@ static value_t* look_up(builder_t* b, const uint16_t* table, value_t* index) {
   return hlo_vir_emit(b, HLO_VIR_permute, index->type, 0, part, 2, operands);
 }
 
+static uint16_t upper_bits(float value) {  // those of the bf16, which holds the value
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return (uint16_t)(bits >> 16);
+}
+
 // Returns the bf16 of magnitudes: their bits move, and the bias changes. The first eight, among
 // which are the subnormal numbers, are looked up. Subnormal numbers above them, of three more bits
 // of mantissa, lie on the line of twice the slope.
@@ -284,10 +291,7 @@ static value_t* move_magnitude(builder_t* b, info_t* info, value_t* magnitude) {
   const int64_t bias = (int64_t)(BF16_BIAS - info->bias) << BF16_MANTISSA_BITS;
   uint16_t table[TABLE_LANES];
   for (uint32_t i = 0; i < TABLE_LANES; ++i) {
-    const float value = (float)magnitude_value(info, i);
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    table[i] = (uint16_t)(bits >> 16);
+    table[i] = upper_bits((float)magnitude_value(info, i));
   }
   value_t* low = hlo_vand(b, magnitude, hlo_viconst(b, magnitude, TABLE_LANES - 1));
   value_t* looked_up = look_up(b, table, low);
@@ -311,16 +315,38 @@ static value_t* e8m0_to_bf16(builder_t* b, value_t* raw) {
   return hlo_vselect(b, is_nan, hlo_viconst(b, code, BF16_NAN), bits);
 }
 
+// Looks integers of at most four bits up, below their highest bit and from it on.
+static value_t* integer_to_bf16(builder_t* b, info_t* info, value_t* raw) {
+  uint16_t tables[2][TABLE_LANES];
+  for (int i = 0; i < 2 * TABLE_LANES; ++i) {
+    const int sign = info->klass == HLO_DTYPE_CLASS_SIGNED ? 1 << (info->bits - 1) : 0;
+    const float value = (float)(((i & ((1 << info->bits) - 1)) ^ sign) - sign);
+    tables[i / TABLE_LANES][i % TABLE_LANES] = upper_bits(value);
+  }
+  value_t* code = hlo_vir_convert(b, HLO_VIR_zext, HLO_VIR_I16, raw);
+  value_t* low = hlo_vand(b, code, hlo_viconst(b, code, TABLE_LANES - 1));
+  value_t* looked_up = look_up(b, tables[0], low);
+  if (1 << info->bits <= TABLE_LANES) return looked_up;
+  value_t* high = hlo_vand(b, code, hlo_viconst(b, code, TABLE_LANES));
+  value_t* is_low = hlo_vscmp_k(b, HLO_VIR_EQ, high, 0);
+  return hlo_vselect(b, is_low, looked_up, look_up(b, tables[1], low));
+}
+
 bool hlo_vmath_converts_raw(hlo_dtype_t from, hlo_dtype_t to) {
-  return hlo_dtype_is_float(from) && hlo_dtype_info(from)->bits <= 8 && to == HLO_DTYPE_BF16;
+  info_t* info = hlo_dtype_info(from);
+  const bool is_short = hlo_dtype_is_integer(from) && info->bits <= 4;
+  const bool is_float = hlo_dtype_is_float(from) && info->bits <= 8;
+  return (is_short || is_float) && to == HLO_DTYPE_BF16;
 }
 
 value_t* hlo_vmath_convert_raw(builder_t* b, hlo_dtype_t from, hlo_dtype_t to, value_t* raw) {
   info_t* info = hlo_dtype_info(from);
   if (info->specials == HLO_FLOAT_E8M0) return e8m0_to_bf16(b, raw);
   if (!b->module->has_permute || raw->type.lanes < TABLE_LANES) {
-    return hlo_vmath_to_memory(b, to, hlo_vmath_from_memory(b, from, raw));
+    value_t* value = hlo_vmath_from_memory(b, from, raw);
+    return hlo_vmath_to_memory(b, to, hlo_vmath_convert(b, from, to, value));
   }
+  if (hlo_dtype_is_integer(from)) return integer_to_bf16(b, info, raw);
   value_t *sign, *magnitude;
   take_apart(b, info, raw, HLO_VIR_I16, 0, &sign, &magnitude);
   value_t* bits = move_magnitude(b, info, magnitude);

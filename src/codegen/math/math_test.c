@@ -63,6 +63,7 @@ static void conversions_of_codes_are_exact(void** state) {
     const hlo_test_vmath_kernel_t kernel = {HLO_DTYPE_U8, HLO_DTYPE_U16, convert_raw_body, &names};
     for (size_t i = 0; i < COUNT; ++i)
       x_data[i] = (uint8_t)(i % (1u << hlo_dtype_info(from)->bits));
+    if (hlo_dtype_is_integer(from)) hlo_test_fill(from, 3, x_data);
     hlo_dtype_convert(from, x_data, HLO_DTYPE_BF16, want_data, COUNT);
     for (size_t i = 0; i < sizeof widths / sizeof *widths; ++i) {
       const uint32_t lanes = widths[i] ? hlo_test_lanes(&kernel, widths[i]) : 1;
