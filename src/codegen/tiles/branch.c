@@ -92,6 +92,9 @@ static hlo_vir_value_t* is_chosen(hlo_tile_emitter_t* e, const hlo_tile_op_t* op
                                   bool is_last, uint32_t lanes) {
   hlo_vir_builder_t* b = e->b;
   hlo_vir_value_t* number = hlo_tile_operand(e, op->operands[0], lanes);
+  if (op->kind == HLO_TILE_OP_if) {
+    return region ? hlo_vir_unary(b, HLO_VIR_mask_not, number) : number;
+  }
   if (!is_last) {
     return hlo_vir_compare(b, HLO_VIR_scmp, HLO_VIR_EQ, number,
                            hlo_vir_const_bits(b, number->type, region));

@@ -212,11 +212,10 @@ hlo_vir_value_t* hlo_tile_emit_lane_index(hlo_tile_emitter_t* e, hlo_vir_elem_t 
 
 // ---- addresses
 
-hlo_element_address_t hlo_tile_emit_address(hlo_tile_emitter_t* e, uint32_t buffer,
-                                            const hlo_expr_t* offset) {
-  const int64_t bytes = (int64_t)hlo_dtype_size_bytes(e->kernel->buffers[buffer].dtype);
-  hlo_element_address_t address = {.base = e->addresses[buffer],
-                                   .offset_bytes = offset->constant * bytes};
+hlo_element_address_t hlo_tile_emit_address(hlo_tile_emitter_t* e, hlo_vir_value_t* base,
+                                            hlo_dtype_t dtype, const hlo_expr_t* offset) {
+  const int64_t bytes = (int64_t)hlo_dtype_size_bytes(dtype);
+  hlo_element_address_t address = {.base = base, .offset_bytes = offset->constant * bytes};
   uint32_t index_iv = HLO_TILE_NO_LANES, depth = 0;
   for (uint32_t i = 0; i < offset->term_count; ++i) {
     const hlo_expr_term_t* term = &offset->terms[i];

@@ -14,28 +14,28 @@ typedef struct lane_score {
   uint32_t iv;
   int64_t adjacent, apart;
   uint32_t widest_bytes;  // of values that differ between lanes, and of vectors of positions
-  bool has_branch_store;  // a store where elements take different paths
+  bool has_branch_store;  // a store of some of the lanes, where they take different paths or have
+                          // masks
 } lane_score_t;
 
 static void widen(lane_score_t* score, uint32_t bytes) {
   if (bytes > score->widest_bytes) score->widest_bytes = bytes;
 }
 
-static void score_access(lane_score_t* score, const hlo_tile_op_t* op, bool may_gather) {
-  const hlo_tile_access_t access = hlo_tile_lane_access(op->offset, score->iv);
-  if (access == HLO_TILE_SAME) return;
-  if (access == HLO_TILE_ADJACENT) {
-    ++score->adjacent;
-  } else {
-    ++score->apart;
+static void score_access(const hlo_tile_emitter_t* e, const hlo_tile_op_t* op, bool is_branch,
+                         lane_score_t* score) {
+  const hlo_expr_t* offset = hlo_tile_offset(e->exprs, op);
+  const hlo_tile_access_t access = hlo_tile_lane_access(offset, score->iv);
+  const bool is_checked = op->is_masked || !hlo_tile_stays_inside(e->kernel, op);
+  score->has_branch_store |= hlo_tile_writes(op) && (is_branch || is_checked);
+  score->adjacent += access == HLO_TILE_ADJACENT;
+  score->apart += access == HLO_TILE_APART;
+  if (access == HLO_TILE_APART || (access == HLO_TILE_ADJACENT && is_checked)) {
+    widen(score, hlo_vir_elem_bits(hlo_tile_index_elem(offset)) / 8);
   }
-  if (access == HLO_TILE_APART || may_gather) {
-    widen(score, hlo_vir_elem_bits(hlo_tile_index_elem(op->offset)) / 8);
+  for (uint32_t i = 0; i < op->index_count && is_checked; ++i) {
+    widen(score, hlo_vir_elem_bits(hlo_tile_index_elem(op->indices[i])) / 8);
   }
-}
-
-static bool leaves_buffer(const hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
-  return op->offset->low < 0 || op->offset->high >= e->kernel->buffers[op->buffer].element_count;
 }
 
 static void score_block(const hlo_tile_emitter_t* e, const hlo_tile_block_t* block, bool is_branch,
@@ -43,17 +43,18 @@ static void score_block(const hlo_tile_emitter_t* e, const hlo_tile_block_t* blo
 
 static void score_op(const hlo_tile_emitter_t* e, const hlo_tile_op_t* op, bool is_branch,
                      lane_score_t* score) {
-  const bool differs = op->offset && (op->offset->loops >> score->iv & 1);
-  const bool is_narrow = op->kind == HLO_TILE_OP_load || op->kind == HLO_TILE_OP_store;
-  if (is_narrow) score_access(score, op, leaves_buffer(e, op));
-  if (!is_narrow && differs) widen(score, hlo_vir_elem_bits(hlo_tile_index_elem(op->offset)) / 8);
-  score->has_branch_store |= op->kind == HLO_TILE_OP_store && is_branch;
+  const bool is_access = hlo_tile_is_access(op);
+  if (is_access) score_access(e, op, is_branch, score);
+  if (!is_access && op->offset && (op->offset->loops >> score->iv & 1)) {
+    widen(score, hlo_vir_elem_bits(hlo_tile_index_elem(op->offset)) / 8);
+  }
   // Every value inside may differ between lanes.
   if (op->dtype != HLO_DTYPE_INVALID) widen(score, hlo_elementwise_register_bytes(op->dtype));
   for (uint32_t i = 0; i < op->operand_count; ++i) {
     widen(score, hlo_elementwise_register_bytes(op->operands[i]->dtype));
   }
-  const bool branches = op->kind == HLO_TILE_OP_while || op->kind == HLO_TILE_OP_switch;
+  const bool branches =
+      op->kind == HLO_TILE_OP_while || op->kind == HLO_TILE_OP_switch || op->kind == HLO_TILE_OP_if;
   if (!op->body.first) return;
   for (const hlo_tile_block_t* region = &op->body; region; region = region->next) {
     score_block(e, region, is_branch || branches, score);

@@ -100,9 +100,45 @@ static hlo_vir_value_t* emit_product(hlo_tile_emitter_t* e, const hlo_tile_op_t*
   return hlo_elementwise_combine(e->b, HLO_OP_multiply, op->dtype, factors[0], factors[1]);
 }
 
+static hlo_vir_value_t* emit_bitcast(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
+  const hlo_elementwise_op_t what = {.op = HLO_OP_bitcast_convert,
+                                     .operand_count = 1,
+                                     .operand = op->operands[0]->dtype,
+                                     .result = op->dtype};
+  return hlo_elementwise_emit_op(e->b, &what, &e->done[op->operands[0]->number]);
+}
+
+// Returns the step of a loop of the grid, counted from 0, or the number of its steps.
+static hlo_vir_value_t* emit_program(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
+  const hlo_tile_loop_t* loops[HLO_TILE_MAX_DEPTH];
+  const uint32_t count = hlo_tile_block_loops(op->block, loops);
+  uint32_t at = 0;
+  for (uint32_t dimension = 0; at + 1 < count; ++at) {
+    if (loops[at]->is_grid && dimension++ == op->dimension) break;
+  }
+  const hlo_tile_loop_t* loop = loops[at];
+  hlo_vir_value_t* number =
+      hlo_vir_iconst(e->b, (loop->end - loop->low + loop->step - 1) / loop->step);
+  if (op->kind == HLO_TILE_OP_program_id) {
+    number = hlo_vir_index(e->b, HLO_VIR_isub, e->ivs[loop->iv], hlo_vir_iconst(e->b, loop->low));
+    number = hlo_vir_index(e->b, HLO_VIR_idiv, number, hlo_vir_iconst(e->b, loop->step));
+  }
+  number = hlo_vir_emit(e->b, HLO_VIR_splat_index, hlo_vir_type(HLO_VIR_I64, 1), 0, 0, 1, &number);
+  return hlo_elementwise_from_integer(e->b, op->dtype, number);
+}
+
 static hlo_vir_value_t* emit_op_value(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
   switch (op->kind) {
-    case HLO_TILE_OP_load: return hlo_tile_emit_load(e, op);
+    case HLO_TILE_OP_load:
+    case HLO_TILE_OP_ref_load: return hlo_tile_emit_load(e, op);
+    case HLO_TILE_OP_reference:
+    case HLO_TILE_OP_alloc:
+    case HLO_TILE_OP_slice:
+    case HLO_TILE_OP_transpose:
+    case HLO_TILE_OP_reshape: return hlo_tile_emit_ref(e, op);
+    case HLO_TILE_OP_program_id:
+    case HLO_TILE_OP_num_programs: return emit_program(e, op);
+    case HLO_TILE_OP_bitcast: return emit_bitcast(e, op);
     case HLO_TILE_OP_constant: return hlo_elementwise_constant(e->b, op->dtype, 1, op->element);
     case HLO_TILE_OP_index: return emit_number(e, op);
     case HLO_TILE_OP_map: return emit_map(e, op);
@@ -117,7 +153,12 @@ static hlo_vir_value_t* emit_op_value(hlo_tile_emitter_t* e, const hlo_tile_op_t
 
 static void emit_op(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
   switch (op->kind) {
-    case HLO_TILE_OP_store: hlo_tile_emit_store(e, op); return;
+    case HLO_TILE_OP_store:
+    case HLO_TILE_OP_ref_store: hlo_tile_emit_store(e, op); return;
+    case HLO_TILE_OP_copy:
+    case HLO_TILE_OP_copy_start: hlo_tile_emit_copy(e, op); return;
+    case HLO_TILE_OP_copy_wait: return;  // copies are complete where they start
+    case HLO_TILE_OP_mma: hlo_tile_emit_mma(e, op); return;
     case HLO_TILE_OP_yield: return;
     case HLO_TILE_OP_product:
       if (op->block->parent && hlo_tile_summed_product(op->block->parent) == op) return;
@@ -126,6 +167,7 @@ static void emit_op(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
     case HLO_TILE_OP_for:
     case HLO_TILE_OP_parallel: hlo_tile_emit_loop(e, op); return;
     case HLO_TILE_OP_while: hlo_tile_emit_while(e, op); return;
+    case HLO_TILE_OP_if:
     case HLO_TILE_OP_switch: hlo_tile_emit_switch(e, op); return;
     default: break;
   }
@@ -138,6 +180,27 @@ void hlo_tile_emit_block(hlo_tile_emitter_t* e, const hlo_tile_block_t* block) {
 
 // ---- kernels
 
+static void note_written(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
+  if (op->kind == HLO_TILE_OP_store) {
+    e->is_written[op->buffer] = true;
+  } else if (hlo_tile_writes(op)) {
+    const bool is_copy = op->kind == HLO_TILE_OP_copy || op->kind == HLO_TILE_OP_copy_start;
+    const hlo_tile_op_t* root = hlo_tile_ref_root(op->operands[is_copy]);
+    if (root->kind == HLO_TILE_OP_reference) e->is_written[root->buffer] = true;
+  }
+}
+
+// Gives every allocation memory of its own on the stack, whose size is returned.
+static int64_t place_allocations(hlo_tile_emitter_t* e) {
+  int64_t bytes = 0;
+  for (const hlo_tile_op_t* op = hlo_tile_first_op(e->kernel); op; op = hlo_tile_next_op(op)) {
+    if (op->kind != HLO_TILE_OP_alloc) continue;
+    e->stack_offsets[op->number] = bytes;
+    bytes += hlo_tile_alloc_bytes(op);
+  }
+  return bytes;
+}
+
 static bool make_tables(hlo_tile_emitter_t* e) {
   const hlo_tile_kernel_t* kernel = e->kernel;
   const size_t values = (size_t)kernel->value_count + 1;
@@ -145,11 +208,12 @@ static bool make_tables(hlo_tile_emitter_t* e) {
   e->done = hlo_arena_array(e->scratch, values, sizeof *e->done);
   e->results = hlo_arena_array(e->scratch, values, sizeof *e->results);
   e->shared = hlo_arena_array(e->scratch, values, sizeof *e->shared);
+  e->stack_offsets = hlo_arena_array(e->scratch, values, sizeof *e->stack_offsets);
   e->is_written =
       hlo_arena_array(e->scratch, (size_t)kernel->buffer_count + 1, sizeof *e->is_written);
   if (e->scratch->failed) return false;
   for (const hlo_tile_op_t* op = hlo_tile_first_op(kernel); op; op = hlo_tile_next_op(op)) {
-    if (op->kind == HLO_TILE_OP_store) e->is_written[op->buffer] = true;
+    note_written(e, op);
     if (!hlo_tile_op_has_result(op)) continue;
     e->ops[op->number] = op;
     if (!op->body.first) continue;
@@ -164,8 +228,11 @@ static void emit_kernel(const hlo_tile_kernel_t* kernel, const hlo_target_t* tar
                         const hlo_tile_cut_t* cut, hlo_vir_builder_t* b,
                         hlo_vir_value_t* const* addresses, const hlo_tile_op_t* phase) {
   HLO_SCOPED_ARENA scratch = {0};
+  hlo_expr_space_t exprs;
+  hlo_expr_space_init(&exprs, &scratch);
   hlo_vir_fence(b);
   hlo_tile_emitter_t e = {.kernel = kernel,
+                          .exprs = &exprs,
                           .target = target,
                           .cut = cut,
                           .b = b,
@@ -177,9 +244,18 @@ static void emit_kernel(const hlo_tile_kernel_t* kernel, const hlo_target_t* tar
     hlo_vir_module_fail(b->module, hlo_arena_status(&scratch));
     return;
   }
+  const int64_t stack_bytes = place_allocations(&e);
+  if (stack_bytes) {
+    e.stack =
+        hlo_vir_emit(b, HLO_VIR_stack, hlo_vir_type(HLO_VIR_INDEX, 1), 0, stack_bytes, 0, NULL);
+  }
   for (const hlo_tile_op_t* op = kernel->body.first; op; op = op->next) {
     if (!phase || op == phase || !hlo_tile_is_phase(op)) emit_op(&e, op);
-    if (op == phase) return;
+    if (op == phase) break;
+  }
+  if (exprs.is_exceeded) {
+    hlo_vir_module_fail(b->module, hlo_resource_exhausted(
+                                       "the index expressions of %s are too long", kernel->name));
   }
 }
 

@@ -20,6 +20,9 @@ typedef struct hlo_tile_emitter {
   hlo_vir_builder_t* b;
   hlo_vir_value_t* const* addresses;  // by buffer
   hlo_arena_t* scratch;
+  hlo_expr_space_t* exprs;                   // for offsets in references
+  hlo_vir_value_t* stack;                    // memory of all allocations
+  int64_t* stack_offsets;                    // by number of the allocation, in bytes
   hlo_vir_value_t* ivs[HLO_EXPR_MAX_LOOPS];  // the loops' values; with lanes that of the first one
   uint32_t lane_iv;                          // the loop that has lanes
   uint32_t lanes;                            // of values that differ between its iterations
@@ -65,19 +68,46 @@ hlo_vir_value_t* hlo_tile_emit_lane_index(hlo_tile_emitter_t* e, hlo_vir_elem_t 
 /// Returns the narrowest element that can hold the expression and its parts: I32 or I64.
 hlo_vir_elem_t hlo_tile_index_elem(const hlo_expr_t* expr);
 /// Returns the address of an element, or of adjacent ones.
-hlo_element_address_t hlo_tile_emit_address(hlo_tile_emitter_t* e, uint32_t buffer,
-                                            const hlo_expr_t* offset);
+hlo_element_address_t hlo_tile_emit_address(hlo_tile_emitter_t* e, hlo_vir_value_t* base,
+                                            hlo_dtype_t dtype, const hlo_expr_t* offset);
 
 // ---- memory (memory.c)
 
+/// Returns true if an operation's elements are those of a buffer or reference at an index: load,
+/// store, ref_load, ref_store.
+static inline bool hlo_tile_is_access(const hlo_tile_op_t* op) {
+  return op->kind == HLO_TILE_OP_load || op->kind == HLO_TILE_OP_store ||
+         op->kind == HLO_TILE_OP_ref_load || op->kind == HLO_TILE_OP_ref_store;
+}
+/// Returns the distance of an access from the start of its buffer or reference, in elements; for
+/// other operations their offset, if they have one.
+const hlo_expr_t* hlo_tile_offset(hlo_expr_space_t* exprs, const hlo_tile_op_t* op);
+/// Returns true if the access is known to stay inside its buffer or reference.
+bool hlo_tile_stays_inside(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op);
 hlo_vir_value_t* hlo_tile_emit_load(hlo_tile_emitter_t* e, const hlo_tile_op_t* op);
 void hlo_tile_emit_store(hlo_tile_emitter_t* e, const hlo_tile_op_t* op);
+
+// ---- references (reference.c, mma.c)
+
+/// Returns the flags of loads from a reference.
+uint32_t hlo_tile_ref_flags(const hlo_tile_emitter_t* e, const hlo_tile_op_t* ref);
+/// Returns the bytes that an allocation takes on the stack, a multiple of 64.
+static inline int64_t hlo_tile_alloc_bytes(const hlo_tile_op_t* op) {
+  const int64_t bytes = hlo_tile_ref_count(op) * (int64_t)hlo_dtype_size_bytes(op->dtype);
+  return (bytes + 63) / 64 * 64;
+}
+/// Returns the address of a reference's first element.
+hlo_vir_value_t* hlo_tile_emit_ref(hlo_tile_emitter_t* e, const hlo_tile_op_t* op);
+void hlo_tile_emit_copy(hlo_tile_emitter_t* e, const hlo_tile_op_t* op);
+void hlo_tile_emit_mma(hlo_tile_emitter_t* e, const hlo_tile_op_t* op);
 hlo_vir_value_t* hlo_tile_emit_guard(hlo_tile_emitter_t* e, const hlo_tile_op_t* op);
 
 // ---- blocks and loops (lower.c, loop.c)
 
 /// Returns true if an operation of the kernel's block has effects (plan.c).
 bool hlo_tile_is_phase(const hlo_tile_op_t* op);
+/// Returns true if an operation writes memory, its regions apart (plan.c).
+bool hlo_tile_writes(const hlo_tile_op_t* op);
 
 void hlo_tile_emit_block(hlo_tile_emitter_t* e, const hlo_tile_block_t* block);
 /// Returns a value with as many lanes as its user.

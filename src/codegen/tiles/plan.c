@@ -6,6 +6,8 @@
 typedef struct lowering_check {
   const hlo_tile_kernel_t* kernel;
   const hlo_target_t* target;
+  hlo_expr_space_t* exprs;
+  int64_t stack_bytes;  // of the allocations so far
 } lowering_check_t;
 
 static hlo_status_t refuse_op(const lowering_check_t* c, const hlo_tile_op_t* op,
@@ -53,7 +55,32 @@ static hlo_status_t check_reduce(const lowering_check_t* c, const hlo_tile_op_t*
   return hlo_ok();
 }
 
-static hlo_status_t check_op(const lowering_check_t* c, const hlo_tile_op_t* op) {
+static hlo_status_t check_bitcast(const lowering_check_t* c, const hlo_tile_op_t* op) {
+  const hlo_elementwise_op_t what = {.op = HLO_OP_bitcast_convert,
+                                     .operand_count = 1,
+                                     .operand = op->operands[0]->dtype,
+                                     .result = op->dtype};
+  if (hlo_elementwise_supports_op(&what)) return hlo_ok();
+  return refuse_op(c, op, "registers do not hold the bits of its element types");
+}
+
+static hlo_status_t check_mma(const lowering_check_t* c, const hlo_tile_op_t* op) {
+  const hlo_dtype_t dtype = op->operands[0]->dtype;
+  const bool is_short = hlo_dtype_info(dtype)->bits < 8;
+  return is_short ? refuse_op(c, op, "sums have fewer than 8 bits") : hlo_ok();
+}
+
+static hlo_status_t check_alloc(lowering_check_t* c, const hlo_tile_op_t* op) {
+  enum { MOST_STACK_BYTES = 1 << 20 };
+  const int64_t most = MOST_STACK_BYTES - c->stack_bytes;
+  if (hlo_tile_ref_count(op) > most || hlo_tile_alloc_bytes(op) > most) {
+    return refuse_op(c, op, "the allocations of the kernel take more than 1 MiB");
+  }
+  c->stack_bytes += hlo_tile_alloc_bytes(op);
+  return hlo_ok();
+}
+
+static hlo_status_t check_op(lowering_check_t* c, const hlo_tile_op_t* op) {
   HLO_TRY(check_types(c, op));
   switch (op->kind) {
     case HLO_TILE_OP_load:
@@ -69,7 +96,22 @@ static hlo_status_t check_op(const lowering_check_t* c, const hlo_tile_op_t* op)
     case HLO_TILE_OP_parallel:
     case HLO_TILE_OP_while:
     case HLO_TILE_OP_switch:
-    case HLO_TILE_OP_argument: return hlo_ok();
+    case HLO_TILE_OP_argument:
+    case HLO_TILE_OP_if:
+    case HLO_TILE_OP_reference:
+    case HLO_TILE_OP_slice:
+    case HLO_TILE_OP_transpose:
+    case HLO_TILE_OP_reshape:
+    case HLO_TILE_OP_ref_load:
+    case HLO_TILE_OP_ref_store:
+    case HLO_TILE_OP_copy:
+    case HLO_TILE_OP_copy_start:
+    case HLO_TILE_OP_copy_wait:
+    case HLO_TILE_OP_program_id:
+    case HLO_TILE_OP_num_programs: return hlo_ok();
+    case HLO_TILE_OP_alloc: return check_alloc(c, op);
+    case HLO_TILE_OP_mma: return check_mma(c, op);
+    case HLO_TILE_OP_bitcast: return check_bitcast(c, op);
     case HLO_TILE_OP_map: return check_map(c, op);
     case HLO_TILE_OP_reduce: return check_reduce(c, op);
     default: return refuse_op(c, op, "no code is made for it");
@@ -105,43 +147,78 @@ static bool is_by_point(const hlo_tile_op_t* tile, const hlo_expr_t* offset) {
   return true;
 }
 
+// Returns true if two accesses may be of the same memory at different points.
+static bool may_meet(const lowering_check_t* c, const hlo_tile_op_t* tile, const hlo_tile_op_t* a,
+                     const hlo_tile_op_t* b) {
+  const bool is_ref = a->kind == HLO_TILE_OP_ref_load || a->kind == HLO_TILE_OP_ref_store;
+  const bool is_other_ref = b->kind == HLO_TILE_OP_ref_load || b->kind == HLO_TILE_OP_ref_store;
+  const hlo_tile_op_t* root = is_ref ? hlo_tile_ref_root(a->operands[0]) : NULL;
+  const hlo_tile_op_t* other = is_other_ref ? hlo_tile_ref_root(b->operands[0]) : NULL;
+  const bool is_alloc = root && root->kind == HLO_TILE_OP_alloc;
+  if (is_alloc || (other && other->kind == HLO_TILE_OP_alloc)) {
+    if (root != other) return false;
+  } else if ((root ? root->buffer : a->buffer) != (other ? other->buffer : b->buffer)) {
+    return false;
+  }
+  // Starts of different references are unknown here.
+  if (is_ref != is_other_ref || (is_ref && a->operands[0] != b->operands[0])) return true;
+  const hlo_expr_t* x = hlo_tile_offset(c->exprs, a);
+  const hlo_expr_t* y = hlo_tile_offset(c->exprs, b);
+  if (x == y) return !is_by_point(tile, x);
+  return x->high >= y->low && y->high >= x->low;
+}
+
 // All points of a tile finish an operation before the next one begins. One after the other, they
 // give the same results unless one reads what another one stores.
 static hlo_status_t check_tile(const lowering_check_t* c, const hlo_tile_op_t* tile) {
   for (const hlo_tile_op_t* op = first_inside(tile); op; op = next_inside(op, tile)) {
-    if (op->kind != HLO_TILE_OP_store) continue;
+    if (!hlo_tile_is_access(op) || !hlo_tile_writes(op)) continue;
     const hlo_tile_op_t* other = first_inside(tile);
     for (; other; other = next_inside(other, tile)) {
-      const bool is_access = other->kind == HLO_TILE_OP_load || other->kind == HLO_TILE_OP_store;
-      if (!is_access || other->buffer != op->buffer || other == op) continue;
-      if (other->offset == op->offset && is_by_point(tile, op->offset)) continue;
-      if (other->offset->high < op->offset->low || op->offset->high < other->offset->low) continue;
-      return refuse_op(c, op, "other elements of its buffer are accessed in the same tile");
+      if (!hlo_tile_is_access(other) || other == op || !may_meet(c, tile, op, other)) continue;
+      return refuse_op(c, op, "other elements of its memory are accessed in the same tile");
     }
   }
   return hlo_ok();
 }
 
 hlo_status_t hlo_tile_check_lowering(const hlo_tile_kernel_t* kernel, const hlo_target_t* target) {
-  const lowering_check_t check = {kernel, target};
+  HLO_SCOPED_ARENA scratch = {0};
+  hlo_expr_space_t exprs;
+  hlo_expr_space_init(&exprs, &scratch);
+  lowering_check_t check = {.kernel = kernel, .target = target, .exprs = &exprs};
   for (const hlo_tile_op_t* op = hlo_tile_first_op(kernel); op; op = hlo_tile_next_op(op)) {
     HLO_TRY(check_op(&check, op));
     if (is_in_tile(op)) HLO_TRY(check_tile(&check, op));
   }
-  return hlo_ok();
+  return hlo_arena_status(&scratch);
 }
 
 // ---- phases and chunks
 
-// Returns true if an operation, or one inside it, stores; or loads what the kernel stores to.
-typedef bool (*finds_op_t)(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op);
-
-static bool is_store(HLO_UNUSED const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op) {
-  return op->kind == HLO_TILE_OP_store;
+bool hlo_tile_writes(const hlo_tile_op_t* op) {
+  switch (op->kind) {
+    case HLO_TILE_OP_store:
+    case HLO_TILE_OP_ref_store:
+    case HLO_TILE_OP_copy:
+    case HLO_TILE_OP_copy_start:
+    case HLO_TILE_OP_mma: return true;
+    default: return false;
+  }
 }
 
-static bool is_load_of_output(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op) {
-  return op->kind == HLO_TILE_OP_load && kernel->buffers[op->buffer].is_output;
+// Returns true for an operation that is looked for.
+typedef bool (*finds_op_t)(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op);
+
+static bool is_write(HLO_UNUSED const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op) {
+  return hlo_tile_writes(op);
+}
+
+static bool reads_output(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op) {
+  if (op->kind == HLO_TILE_OP_load) return kernel->buffers[op->buffer].is_output;
+  if (op->kind != HLO_TILE_OP_ref_load) return false;
+  const hlo_tile_op_t* root = hlo_tile_ref_root(op->operands[0]);
+  return root->kind == HLO_TILE_OP_alloc || kernel->buffers[root->buffer].is_output;
 }
 
 static bool has_op(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op, finds_op_t finds) {
@@ -156,14 +233,14 @@ static bool has_op(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op, fin
 }
 
 bool hlo_tile_is_phase(const hlo_tile_op_t* op) {
-  return has_op(NULL, op, is_store);
+  return has_op(NULL, op, is_write);
 }
 
 // Returns true if phases can only run in one function.
 static bool has_dependent_phases(const hlo_tile_kernel_t* kernel) {
   for (const hlo_tile_op_t* op = kernel->body.first; op; op = op->next) {
     const bool depends =
-        hlo_tile_is_phase(op) ? hlo_tile_op_has_result(op) : has_op(kernel, op, is_load_of_output);
+        hlo_tile_is_phase(op) ? hlo_tile_op_has_result(op) : has_op(kernel, op, reads_output);
     if (depends) return true;
   }
   return false;

@@ -315,8 +315,11 @@ static bool is_expr_ready(const hlo_tile_emitter_t* e, const hlo_tile_op_t* firs
 static bool is_block_ready(const hlo_tile_emitter_t* e, const hlo_tile_op_t* first,
                            const hlo_tile_block_t* block) {
   for (const hlo_tile_op_t* op = block->first; op; op = op->next) {
-    if (op->kind == HLO_TILE_OP_store) return false;
+    if (hlo_tile_writes(op)) return false;
     if (op->offset && !is_expr_ready(e, first, op->offset)) return false;
+    for (uint32_t i = 0; i < op->index_count; ++i) {
+      if (!is_expr_ready(e, first, op->indices[i])) return false;
+    }
     for (uint32_t i = 0; i < op->operand_count; ++i) {
       if (!is_known_before(op->operands[i], first)) return false;
     }
@@ -333,7 +336,7 @@ static void collect(hlo_tile_emitter_t* e, const hlo_tile_op_t* op, tile_reducti
   *r = (tile_reduction_t){.unroll = 1};
   add_member(r, op);
   for (const hlo_tile_op_t* next = op->next; next && r->count < MAX_SHARED; next = next->next) {
-    if (next->kind == HLO_TILE_OP_store || next->kind == HLO_TILE_OP_yield) return;
+    if (hlo_tile_writes(next) || next->kind == HLO_TILE_OP_yield) return;
     if (next->kind != HLO_TILE_OP_reduce) {
       if (next->body.first) return;
       continue;
@@ -365,6 +368,9 @@ static bool block_differs(const hlo_tile_emitter_t* e, const hlo_tile_op_t* redu
                           const hlo_tile_block_t* block) {
   for (const hlo_tile_op_t* op = block->first; op; op = op->next) {
     if (op->offset && hlo_tile_differs(e, op->offset)) return true;
+    for (uint32_t i = 0; i < op->index_count; ++i) {
+      if (hlo_tile_differs(e, op->indices[i])) return true;
+    }
     for (uint32_t i = 0; i < op->operand_count; ++i) {
       if (is_inside(op->operands[i], reduction)) continue;
       if (e->done[op->operands[i]->number]->type.lanes > 1) return true;
