@@ -68,9 +68,9 @@ function(hlo_kernel file)
   if(file MATCHES "/(math|scatter)_[a-z0-9]+\\.c$")
     list(APPEND flags -fno-trapping-math)
   endif()
-  # Factorisations and Fourier transforms: rounding is theirs to choose, so a product and a sum may be
+  # Factorisations, Fourier transforms, attention: rounding is theirs to choose, so a product and a sum may be
   # one instruction.
-  if(file MATCHES "/(lapack|fft_lines)_[a-z0-9]+\\.c$")
+  if(file MATCHES "/(lapack|fft_lines|attention)_[a-z0-9]+\\.c$")
     list(APPEND flags -ffp-contract=fast -fno-trapping-math)
   endif()
   if(file MATCHES "_avx[0-9]+\\.c$" AND NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")

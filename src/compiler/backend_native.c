@@ -307,6 +307,7 @@ static hlo_pass_options_t pass_options(const hlo_compile_config_t* config, const
                               .check_changed = config->verify_each,
                               .replica_count = (uint32_t)config->replica_count,
                               .partition_count = (uint32_t)config->partition_count,
+                              .keeps_attention = config->keeps_attention,
                               .sync_collectives = config->sync_collectives,
                               .collective_memory = config->collective_memory};
 }

@@ -37,6 +37,7 @@ bool hlo_compile_config_set(hlo_compile_config_t* config, hlo_config_index_t opt
     case HLO_CONFIG_CC: config->cc = text; return true;
     case HLO_CONFIG_CHECK: config->verify_each = number != 0; return true;
     case HLO_CONFIG_TEMPORARY_LIMIT: config->temporary_limit = (uint64_t)number << 10; return true;
+    case HLO_CONFIG_FUSE_ATTENTION: config->keeps_attention = number == 0; return true;
     case HLO_CONFIG_SYNC_COLLECTIVES: config->sync_collectives = text; return true;
     case HLO_CONFIG_COLLECTIVE_MEMORY: config->collective_memory = text; return true;
     case HLO_CONFIG_PERF: config->perf = number != 0; return true;

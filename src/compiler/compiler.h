@@ -45,6 +45,7 @@ typedef struct hlo_compile_config {
   const struct hlo_transforms* transforms;  // of optimised programs (compiler/transforms.h), lent
                                             // for the call; NULL: none
   bool verify_each;              // verify after every pass, and the plans of code generation
+  bool keeps_attention;          // as in hlo_pass_options_t
   bool profile_steps;            // steps of programs are spans of traces and recordings
   const char* sync_collectives;  // as in hlo_pass_options_t; lent for the call
   const char* collective_memory;

@@ -14,6 +14,7 @@ static const hlo_lib_prepare_fn_t custom_functions[HLO_CUSTOM_FUNCTION_COUNT + 1
 
 static hlo_lib_prepare_fn_t function_of(const hlo_node_t* node) {
   switch (node->op) {
+    case HLO_OP_hlo_fusion: return hlo_lib_prepare_attention;
     case HLO_OP_fft: return hlo_lib_prepare_fft;
     case HLO_OP_cholesky: return hlo_lib_prepare_cholesky;
     case HLO_OP_triangular_solve: return hlo_lib_prepare_triangular_solve;

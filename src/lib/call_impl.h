@@ -35,6 +35,7 @@ struct hlo_lib_call {
 
 /// Sets call->run and call->plan unless the function does not support the node.
 typedef hlo_status_t (*hlo_lib_prepare_fn_t)(hlo_lib_call_t* call, hlo_arena_t* arena);
+hlo_status_t hlo_lib_prepare_attention(hlo_lib_call_t* call, hlo_arena_t* arena) HLO_MUST_USE;
 hlo_status_t hlo_lib_prepare_fft(hlo_lib_call_t* call, hlo_arena_t* arena) HLO_MUST_USE;
 hlo_status_t hlo_lib_prepare_pad(hlo_lib_call_t* call, hlo_arena_t* arena) HLO_MUST_USE;
 hlo_status_t hlo_lib_prepare_scatter(hlo_lib_call_t* call, hlo_arena_t* arena) HLO_MUST_USE;

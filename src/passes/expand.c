@@ -35,6 +35,7 @@ static hlo_expand_node_t expansion_of(hlo_op_t op) {
     case HLO_OP_broadcast: return hlo_expand_broadcast;
     case HLO_OP_chlo_scan: return hlo_expand_scan;
     case HLO_OP_scatter: return hlo_expand_scatter;
+    case HLO_OP_hlo_fusion: return hlo_expand_fusion;
     case HLO_OP_map: return hlo_expand_map;
     case HLO_OP_all_reduce:
     case HLO_OP_reduce_scatter: return hlo_expand_group_reduction;

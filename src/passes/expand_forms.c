@@ -117,6 +117,20 @@ bool hlo_expand_constant(HLO_UNUSED hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_v
   return results[0] != NULL;
 }
 
+// ---- fusions
+
+bool hlo_expand_fusion(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t** results) {
+  const hlo_region_t* body = node->region_count == 1 ? node->regions[0] : NULL;
+  const hlo_node_t* end = body ? hlo_region_terminator(body) : NULL;
+  hlo_value_t* args[HLO_EXPAND_VALUES_MAX];
+  if (!end || end->operand_count != node->result_count || body->arg_count != node->operand_count ||
+      node->operand_count > HLO_EXPAND_VALUES_MAX) {
+    return false;
+  }
+  for (uint32_t i = 0; i < node->operand_count; ++i) args[i] = hlo_node_operand(node, i);
+  return hlo_expand_copy(ctx, node, body, args, results);
+}
+
 // ---- scans --------------------------------------------------------------------------------------
 
 typedef struct scan {

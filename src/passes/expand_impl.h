@@ -26,6 +26,7 @@ bool hlo_expand_broadcast(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t** r
 bool hlo_expand_broadcasting(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t** results);
 bool hlo_expand_collective_reduce(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t** results);
 bool hlo_expand_constant(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t** results);
+bool hlo_expand_fusion(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t** results);
 bool hlo_expand_group_reduction(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t** results);
 bool hlo_expand_scan(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t** results);
 bool hlo_expand_scatter(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t** results);

@@ -22,7 +22,7 @@
 //     with fused loops │           split_complex                     complex values become pairs of
 //     reals │           split_groups .. transpose_windows convolutions and windows in shapes with
 //     fast loops │           fold .. dce                       optimised again, invariants moved
-//     out of loops ▼
+//     out of loops; outline_attention: products with a softmax between them become fusions ▼
 //   prepared module ──> fusions (src/codegen)
 //
 // Import and optimise are linear in the size of the module; calls are kept, so a program does not
@@ -92,6 +92,8 @@ static const hlo_pass_step_t kNative[] = {
     {PASS(canonicalize), NULL},
     {PASS(hoist_invariants), NULL},
     {PASS(cse), NULL},
+    {PASS(dce), NULL},
+    {PASS(outline_attention), NULL},
     {PASS(dce), NULL},
 };
 

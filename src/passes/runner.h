@@ -60,6 +60,7 @@ typedef struct hlo_pass_options {
   const hlo_env_t* env;        // to evaluate constants in; NULL: hlo_env_default()
   bool verify_each;            // verify the module after every pass that changed it
   bool run_twice;              // an opt pass must report no change when run again
+  bool keeps_attention;        // products with a softmax between them stay as they are
   bool check_changed;          // a pass that reports no change must not change the module's hash
   uint32_t stop_after;         // number of passes to run (bisection); 0: all
   int64_t fold_element_limit;  // largest constant that folding makes; 0: 4096

@@ -38,8 +38,8 @@ static const char* refuse_op(const hlo_node_t* node) {
     case HLO_OP_interpreter_print:
     case HLO_OP_interpreter_probe:
     case HLO_OP_check_expect_serialized_eq: return "it talks to the interpreter";
+    case HLO_OP_hlo_fusion:  // of pass outline_attention
     case HLO_OP_custom_call: return NULL;
-    case HLO_OP_hlo_fusion:
     case HLO_OP_call:
     case HLO_OP_composite:
     case HLO_OP_sdy_manual_computation: return "its body cannot replace it";

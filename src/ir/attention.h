@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recognition of attention, softmax(f(query * key)) * value, in plain ops: two products with a
+// softmax between them. f is any elementwise function of a score, of its row and key, and of arrays
+// that are broadcast to the scores: scales, biases, masks, soft caps. Dimensions may be in any
+// order, and any of them may be batch dimensions of one product and free in the other (grouped
+// heads).
+#pragma once
+
+#include "ir/module.h"
+
+enum {
+  HLO_ATTENTION_MAX_RANK = 10,    // of a value
+  HLO_ATTENTION_MAX_AXES = 10,    // of the scores, without the keys
+  HLO_ATTENTION_MAX_STEPS = 48,   // of f
+  HLO_ATTENTION_MAX_ARRAYS = 16,  // that f reads
+};
+
+/// An array in memory with its distance between neighbours along each axis, in elements; 0 where it
+/// is broadcast.
+typedef struct hlo_attention_array {
+  const hlo_value_t* value;
+  int64_t batch[HLO_ATTENTION_MAX_AXES];  // axes besides rows and keys
+  int64_t row, key;
+  int64_t depth;  // the contracted dimension of query and key, the features of value and result
+} hlo_attention_array_t;
+
+/// The ops of f. Floats have the precision of f32, integers 32 bits.
+typedef enum hlo_attention_op {
+  HLO_ATTENTION_SCORE,     // the first product
+  HLO_ATTENTION_ARRAY,     // element of arrays[array]
+  HLO_ATTENTION_CONSTANT,  // `number`, or `integer`
+  HLO_ATTENTION_ROW,       // the row's index
+  HLO_ATTENTION_KEY,       // the key's index
+  HLO_ATTENTION_ADD,
+  HLO_ATTENTION_SUBTRACT,
+  HLO_ATTENTION_MULTIPLY,
+  HLO_ATTENTION_DIVIDE,
+  HLO_ATTENTION_MAXIMUM,
+  HLO_ATTENTION_MINIMUM,
+  HLO_ATTENTION_NEGATE,
+  HLO_ATTENTION_ABS,
+  HLO_ATTENTION_TANH,
+  HLO_ATTENTION_EXP,
+  HLO_ATTENTION_COMPARE,  // `direction`; the operands have the type `from`
+  HLO_ATTENTION_SELECT,
+  HLO_ATTENTION_AND,
+  HLO_ATTENTION_OR,
+  HLO_ATTENTION_NOT,
+  HLO_ATTENTION_CONVERT,  // from the type `from`
+} hlo_attention_op_t;
+
+/// Types of steps.
+typedef enum hlo_attention_type {
+  HLO_ATTENTION_FLOAT,
+  HLO_ATTENTION_INTEGER,
+  HLO_ATTENTION_BOOLEAN,
+} hlo_attention_type_t;
+
+typedef struct hlo_attention_step {
+  hlo_attention_op_t op;
+  hlo_attention_type_t type, from;
+  uint8_t operands[3];  // numbers of earlier steps
+  uint8_t array;
+  int64_t direction;  // an HLO_COMPARISON_DIRECTION
+  int32_t integer;    // booleans: 0 or 1
+  float number;
+} hlo_attention_step_t;
+
+typedef struct hlo_attention {
+  uint32_t batch_count;
+  int64_t batch[HLO_ATTENTION_MAX_AXES];  // extents
+  int64_t rows, keys, depth, features;
+  hlo_attention_array_t query, key, value, result;  // result: of `root`
+  uint32_t array_count, step_count;
+  hlo_attention_array_t arrays[HLO_ATTENTION_MAX_ARRAYS];
+  hlo_attention_step_t steps[HLO_ATTENTION_MAX_STEPS];  // the last one is f
+  const hlo_value_t* root;
+} hlo_attention_t;
+
+/// A set of nodes, for outlining.
+typedef struct hlo_attention_nodes {
+  uint32_t count;
+  const hlo_node_t* nodes[256];
+} hlo_attention_nodes_t;
+
+/// Returns true, and describes the computation, if `root` is the result of an attention, or a
+/// transpose of it. *out_nodes (may be NULL) receives the nodes that compute it from the arrays;
+/// nothing else uses their values of a row and a key.
+/// threads: confined to the module
+bool hlo_attention_match(const hlo_value_t* root, hlo_attention_t* out_attention,
+                         hlo_attention_nodes_t* out_nodes);

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention without the matrix of scores (op_attention.c): variants by instruction set.
+//
+// A chunk is a block of queries of one head. For each block of keys, scores are computed with lanes
+// along queries, in panels of HLO_ATTENTION_PANEL_VECTORS vectors: keys and values are read as
+// single elements, queries are packed once. The maximum and the sum of each query are lanes, too;
+// when a maximum grows, the sum and the accumulators are multiplied by exp(old - new) [Milakov and
+// Gimelshein 2018, Dao et al. 2022]. Blocks of keys whose scores are one constant, far below the
+// maximum of each query, are skipped: their probabilities are zero.
+#pragma once
+
+#include "ir/attention.h"
+
+enum {
+  HLO_ATTENTION_PANEL_VECTORS = 3,
+  HLO_ATTENTION_PANELS = 4,       // of a block of queries
+  HLO_ATTENTION_BLOCK_KEYS = 64,  // of a block of keys
+};
+
+/// exp(x) is zero in f32 below this x.
+#define HLO_ATTENTION_EXP_ZERO (-87.3f)
+
+/// One run: the addresses of the arrays of `plan`.
+typedef struct hlo_attention_job {
+  const hlo_attention_t* plan;
+  const char *query, *key, *value;
+  const char* arrays[HLO_ATTENTION_MAX_ARRAYS];
+  char* result;
+} hlo_attention_job_t;
+
+typedef struct hlo_attention_kernel {
+  int64_t block_queries;  // of a chunk
+  /// Returns the scratch memory of a chunk.
+  size_t (*scratch_bytes)(const hlo_attention_t* plan);
+  /// Computes chunk `index` of batches * divide_up(rows, block_queries), rows fastest. scratch: 64
+  /// bytes aligned. threads: safe
+  void (*run)(const hlo_attention_job_t* job, uint64_t index, float* scratch);
+} hlo_attention_kernel_t;
+
+extern const hlo_attention_kernel_t hlo_attention_kernel_generic;
+#if defined(__x86_64__)
+extern const hlo_attention_kernel_t hlo_attention_kernel_avx2, hlo_attention_kernel_avx512;
+#endif
+
+// ---- the values of f over a block (attention_range.c)
+
+/// A block of queries and keys of a head; the addresses of the arrays are those of the head.
+typedef struct hlo_attention_block {
+  int64_t row, row_count, key, key_count;
+  const char* arrays[HLO_ATTENTION_MAX_ARRAYS];
+} hlo_attention_block_t;
+
+/// The interval of a step in a block.
+typedef struct hlo_attention_range {
+  bool is_known;  // no element is NaN, and all are in [low, high]
+  double low, high;
+} hlo_attention_range_t;
+
+/// Finds what is known of all steps in a block.
+void hlo_attention_find_ranges(const hlo_attention_t* plan, const hlo_attention_block_t* block,
+                               hlo_attention_range_t* ranges);

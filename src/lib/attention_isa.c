@@ -1,0 +1,631 @@
+// SPDX-License-Identifier: Apache-2.0
+// The chunks of an attention (attention_impl.h), once for each instruction set.
+#include <math.h>
+#include <string.h>
+
+#include "base/float_bits.h"
+#include "base/integer.h"
+#include "lib/attention_impl.h"
+#include "lib/isa_variant.h"
+
+typedef float vec_t __attribute__((vector_size(HLO_ISA_VECTOR_BYTES)));
+typedef int32_t ints_t __attribute__((vector_size(HLO_ISA_VECTOR_BYTES)));
+
+enum {
+  LANES = HLO_ISA_VECTOR_BYTES / sizeof(float),
+  VECTORS = HLO_ATTENTION_PANEL_VECTORS,
+  WIDTH = VECTORS * LANES,                         // queries of a panel
+  TILE_ROWS = HLO_ISA_VECTOR_BYTES == 64 ? 8 : 4,  // with VECTORS accumulators each
+  PANELS = HLO_ATTENTION_PANELS,
+  BLOCK_QUERIES = PANELS * WIDTH,
+  BLOCK_KEYS = HLO_ATTENTION_BLOCK_KEYS,
+  PANEL_FLOATS = BLOCK_KEYS * WIDTH,  // scores of a panel
+};
+
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE vec_t splat(float x) {
+  return x - (vec_t){0};
+}
+
+INLINE ints_t splat_int(int32_t x) {
+  return x - (ints_t){0};
+}
+
+INLINE vec_t blend(ints_t mask, vec_t yes, vec_t no) {
+  return (vec_t)((mask & (ints_t)yes) | (~mask & (ints_t)no));
+}
+
+// ---- functions
+
+// exp(x) for |x| within the range of f32: 2^n * exp(r) with |r| <= log(2) / 2, and a polynomial for
+// exp(r) with a relative error of 3.1e-9 before rounding (least squares on Chebyshev nodes,
+// reweighted). Two scales let n leave the range of exponents.
+INLINE vec_t exp_scaled(vec_t x, bool is_wide) {
+  const vec_t shift = splat(12582912.0f);  // 1.5 * 2^23: rounds to an integer in the low bits
+  const vec_t shifted = x * splat(1.442695041f) + shift;
+  const vec_t n = shifted - shift;
+  const vec_t r = x - n * splat(0.693359375f) - n * splat(-2.12194440e-4f);
+  vec_t p = splat(1.381459638e-03f);
+  p = p * r + splat(8.368717091e-03f);
+  p = p * r + splat(4.166838809e-02f);
+  p = p * r + splat(1.666652063e-01f);
+  p = p * r + splat(4.999999345e-01f);
+  p = (p * r) * r + r + splat(1.0f);
+  const ints_t exponent = (ints_t)shifted - (ints_t)shift;
+  if (!is_wide) return p * (vec_t)((exponent + splat_int(127)) << 23);
+  const ints_t half = exponent >> 1;
+  return p * (vec_t)((half + splat_int(127)) << 23) *
+         (vec_t)((exponent - half + splat_int(127)) << 23);
+}
+
+// exp(x) for x <= 0, or NaN; zero where it is below the normal numbers.
+INLINE vec_t exp_negative(vec_t x) {
+  const vec_t y = exp_scaled(x, false);
+  return (vec_t)((ints_t)y & ~(x < splat(HLO_ATTENTION_EXP_ZERO)));
+}
+
+INLINE vec_t exp_any(vec_t x) {
+  vec_t y = exp_scaled(x, true);
+  y = blend(x > splat(88.7228394f), splat(INFINITY), y);
+  return (vec_t)((ints_t)y & ~(x < splat(HLO_ATTENTION_EXP_ZERO)));
+}
+
+// tanh(x): a polynomial below 0.65 (relative error 6.8e-9 before rounding, as above), beyond it by
+// exp.
+INLINE vec_t tanh_any(vec_t x) {
+  const vec_t size = (vec_t)((ints_t)x & splat_int(INT32_MAX)), z = x * x;
+  vec_t p = splat(-5.515167180e-03f);
+  p = p * z + splat(2.046942349e-02f);
+  p = p * z + splat(-5.368802449e-02f);
+  p = p * z + splat(1.333083037e-01f);
+  p = p * z + splat(-3.333325985e-01f);
+  const vec_t small = p * z * x + x;
+  const vec_t e = exp_negative(size * splat(-2.0f));
+  const vec_t large = (splat(1.0f) - e) / (splat(1.0f) + e);
+  const vec_t signed_large = (vec_t)((ints_t)large | ((ints_t)x & splat_int(INT32_MIN)));
+  return blend(size < splat(0.65f), small, signed_large);
+}
+
+// ---- the operands in scratch memory
+
+static float load_number(hlo_dtype_t dtype, const char* data, int64_t i) {
+  switch (dtype) {
+    case HLO_DTYPE_BF16: return hlo_bf16_to_f32(((const uint16_t*)(const void*)data)[i]);
+    case HLO_DTYPE_F16: return hlo_f16_to_f32(((const uint16_t*)(const void*)data)[i]);
+    default: return ((const float*)(const void*)data)[i];
+  }
+}
+
+// Copies elements `step` apart as f32.
+static void copy_line(hlo_dtype_t dtype, const char* data, int64_t start, int64_t step,
+                      int64_t count, float* out) {
+  const float* numbers = (const float*)(const void*)data;
+  const uint16_t* halves = (const uint16_t*)(const void*)data;
+  if (dtype == HLO_DTYPE_F32 && step == 1) {
+    memcpy(out, numbers + start, (size_t)count * sizeof *out);
+  } else if (dtype == HLO_DTYPE_BF16 && step == 1) {
+    for (int64_t i = 0; i < count; ++i) out[i] = hlo_bf16_to_f32(halves[start + i]);
+  } else {
+    for (int64_t i = 0; i < count; ++i) out[i] = load_number(dtype, data, start + i * step);
+  }
+}
+
+// Packs queries as [panel][depth][WIDTH], with zeros after the last query.
+static void pack_queries(const hlo_attention_job_t* job, const char* data, int64_t row,
+                         int64_t count, float* line, float* out) {
+  const hlo_attention_t* plan = job->plan;
+  const hlo_attention_array_t* query = &plan->query;
+  for (int64_t i = 0; i < hlo_divide_up(count, WIDTH) * WIDTH; ++i) {
+    float* to = out + i / WIDTH * plan->depth * WIDTH + i % WIDTH;
+    if (i >= count) {
+      for (int64_t d = 0; d < plan->depth; ++d) to[d * WIDTH] = 0;
+      continue;
+    }
+    copy_line(query->value->type->dtype, data, (row + i) * query->row, query->depth, plan->depth,
+              line);
+    for (int64_t d = 0; d < plan->depth; ++d) to[d * WIDTH] = line[d];
+  }
+}
+
+// Packs keys, or values, as [key][pitch], with zeros after the elements and after the last key.
+static void pack_keys(const hlo_attention_array_t* array, const char* data, int64_t key,
+                      int64_t count, int64_t depth, int64_t pitch, float* out) {
+  const int64_t padded = (count + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS;
+  for (int64_t i = 0; i < padded; ++i, out += pitch) {
+    const int64_t filled = i < count ? depth : 0;
+    if (filled) {
+      copy_line(array->value->type->dtype, data, (key + i) * array->key, array->depth, depth, out);
+    }
+    memset(out + filled, 0, (size_t)(pitch - filled) * sizeof *out);
+  }
+}
+
+// c[r][:] = scale * c[r][:] + sum over steps of a[r * a_row + step * a_step] * b[step][:], for the
+// rows of a tile. scale NULL: c is overwritten.
+INLINE void multiply_tile(int64_t steps, const float* a, int64_t a_row, int64_t a_step,
+                          const float* b, const vec_t* scale, float* c) {
+  vec_t acc[TILE_ROWS][VECTORS];
+#pragma GCC unroll 8
+  for (int r = 0; r < TILE_ROWS; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < VECTORS; ++v) {
+      acc[r][v] = scale ? ((const vec_t*)(c + r * WIDTH))[v] * scale[v] : (vec_t){0};
+    }
+  }
+  for (int64_t p = 0; p < steps; ++p) {
+    const vec_t* row = (const vec_t*)(b + p * WIDTH);
+#pragma GCC unroll 8
+    for (int r = 0; r < TILE_ROWS; ++r) {
+      const vec_t left = splat(a[r * a_row + p * a_step]);
+#pragma GCC unroll 4
+      for (int v = 0; v < VECTORS; ++v) acc[r][v] += left * row[v];
+    }
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < TILE_ROWS; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < VECTORS; ++v) ((vec_t*)(c + r * WIDTH))[v] = acc[r][v];
+  }
+}
+
+// ---- the function of the scores
+
+/// The values of a step in a panel: one row of WIDTH elements per key, or one for all keys.
+typedef struct rows {
+  float* data;
+  int64_t step;  // 0 or WIDTH
+} rows_t;
+
+/// Steps in a block: which are computed, and under which number (a select with a known predicate is
+/// one of its operands).
+typedef struct program {
+  uint8_t alias[HLO_ATTENTION_MAX_STEPS];
+  uint8_t uses[HLO_ATTENTION_MAX_STEPS];  // 0: not computed
+} program_t;
+
+/// The evaluation of a panel.
+typedef struct eval {
+  const hlo_attention_t* plan;
+  const hlo_attention_block_t* block;
+  int64_t row, row_count;  // of the panel
+  rows_t rows[HLO_ATTENTION_MAX_STEPS];
+  uint32_t free_count;
+  float* free[HLO_ATTENTION_MAX_STEPS + 2];  // and the scores
+} eval_t;
+
+static uint32_t operand_count(hlo_attention_op_t op) {
+  if (op < HLO_ATTENTION_ADD) return 0;
+  switch (op) {
+    case HLO_ATTENTION_NEGATE:
+    case HLO_ATTENTION_ABS:
+    case HLO_ATTENTION_TANH:
+    case HLO_ATTENTION_EXP:
+    case HLO_ATTENTION_NOT:
+    case HLO_ATTENTION_CONVERT: return 1;
+    case HLO_ATTENTION_SELECT: return 3;
+    default: return 2;
+  }
+}
+
+// Finds the steps that a block needs, given what is known of them.
+static void make_program(const hlo_attention_t* plan, const hlo_attention_range_t* ranges,
+                         program_t* out) {
+  for (uint32_t i = 0; i < plan->step_count; ++i) {
+    const hlo_attention_step_t* step = &plan->steps[i];
+    out->uses[i] = 0;
+    out->alias[i] = (uint8_t)i;
+    if (step->op != HLO_ATTENTION_SELECT) continue;
+    const hlo_attention_range_t* which = &ranges[step->operands[0]];
+    if (which->low > 0) out->alias[i] = out->alias[step->operands[1]];
+    if (which->high == 0) out->alias[i] = out->alias[step->operands[2]];
+  }
+  out->uses[out->alias[plan->step_count - 1]] = 1;
+  for (uint32_t i = plan->step_count; i-- > 0;) {
+    const hlo_attention_step_t* step = &plan->steps[i];
+    for (uint32_t k = 0; out->uses[i] && k < operand_count(step->op); ++k) {
+      ++out->uses[out->alias[step->operands[k]]];
+    }
+  }
+}
+
+// Converts one element of an array to the bits of its step's type; true is -1.
+static int32_t load_bits(const hlo_attention_step_t* step, hlo_dtype_t dtype, const char* data,
+                         int64_t i) {
+  switch (step->type) {
+    case HLO_ATTENTION_BOOLEAN: return data[i] ? -1 : 0;
+    case HLO_ATTENTION_INTEGER: return ((const int32_t*)(const void*)data)[i];
+    default: return (int32_t)hlo_f32_to_bits(load_number(dtype, data, i));
+  }
+}
+
+static void load_array(const eval_t* e, const hlo_attention_step_t* step, rows_t* out) {
+  const hlo_attention_array_t* array = &e->plan->arrays[step->array];
+  const hlo_dtype_t dtype = array->value->type->dtype;
+  const char* data = e->block->arrays[step->array];
+  int32_t* bits = (int32_t*)(void*)out->data;
+  out->step = array->key ? WIDTH : 0;
+  const int64_t keys = array->key ? e->block->key_count : 1;
+  if (!array->row) {
+    for (int64_t k = 0; k < keys; ++k) {
+      const int32_t x = load_bits(step, dtype, data, (e->block->key + k) * array->key);
+      for (int i = 0; i < WIDTH; ++i) bits[k * WIDTH + i] = x;
+    }
+    return;
+  }
+  if (e->row_count < WIDTH) memset(bits, 0, (size_t)(keys * WIDTH) * sizeof *bits);
+  for (int64_t i = 0; i < e->row_count; ++i) {
+    const int64_t start = (e->row + i) * array->row + e->block->key * array->key;
+    for (int64_t k = 0; k < keys; ++k) {
+      bits[k * WIDTH + i] = load_bits(step, dtype, data, start + k * array->key);
+    }
+  }
+}
+
+static void make_leaf(const eval_t* e, const hlo_attention_step_t* step, rows_t* out) {
+  int32_t* bits = (int32_t*)(void*)out->data;
+  const int32_t integer = step->type == HLO_ATTENTION_BOOLEAN ? -step->integer : step->integer;
+  const int32_t constant =
+      step->type == HLO_ATTENTION_FLOAT ? (int32_t)hlo_f32_to_bits(step->number) : integer;
+  if (step->op == HLO_ATTENTION_ARRAY) {
+    load_array(e, step, out);
+    return;
+  }
+  out->step = step->op == HLO_ATTENTION_KEY ? WIDTH : 0;
+  const int64_t keys = out->step ? e->block->key_count : 1;
+  for (int64_t k = 0; k < keys; ++k) {
+    for (int i = 0; i < WIDTH; ++i) {
+      int64_t x = constant;
+      if (step->op == HLO_ATTENTION_KEY) x = e->block->key + k;
+      if (step->op == HLO_ATTENTION_ROW) x = e->row + i;
+      bits[k * WIDTH + i] = (int32_t)x;
+    }
+  }
+}
+
+INLINE ints_t compare(int64_t direction, bool is_float, vec_t a, vec_t b) {
+  const ints_t x = (ints_t)a, y = (ints_t)b;
+  switch (direction) {
+    case HLO_COMPARISON_DIRECTION_EQ: return is_float ? a == b : x == y;
+    case HLO_COMPARISON_DIRECTION_NE: return is_float ? a != b : x != y;
+    case HLO_COMPARISON_DIRECTION_LT: return is_float ? a < b : x < y;
+    case HLO_COMPARISON_DIRECTION_LE: return is_float ? a <= b : x <= y;
+    case HLO_COMPARISON_DIRECTION_GT: return is_float ? a > b : x > y;
+    default: return is_float ? a >= b : x >= y;
+  }
+}
+
+// NaN wins.
+INLINE vec_t larger(vec_t a, vec_t b) {
+  return blend((a > b) | (a != a), a, b);
+}
+
+INLINE vec_t convert(const hlo_attention_step_t* step, vec_t a) {
+  const bool to_float = step->type == HLO_ATTENTION_FLOAT;
+  if (step->type == HLO_ATTENTION_BOOLEAN) return (vec_t)((ints_t)a != splat_int(0));
+  const ints_t integer = step->from == HLO_ATTENTION_BOOLEAN ? -(ints_t)a : (ints_t)a;
+  return to_float ? __builtin_convertvector(integer, vec_t) : (vec_t)integer;
+}
+
+// Applies an expression of vectors a, b and c to all rows.
+#define APPLY(expression)                                        \
+  for (int64_t k = 0; k < count; ++k) {                          \
+    const vec_t* pa = (const vec_t*)(x[0].data + k * x[0].step); \
+    const vec_t* pb = (const vec_t*)(x[1].data + k * x[1].step); \
+    const vec_t* pc = (const vec_t*)(x[2].data + k * x[2].step); \
+    vec_t* to = (vec_t*)(out->data + k * WIDTH);                 \
+    for (int v = 0; v < VECTORS; ++v) {                          \
+      const vec_t a = pa[v], b = pb[v], c = pc[v];               \
+      (void)a, (void)b, (void)c;                                 \
+      to[v] = (vec_t)(expression);                               \
+    }                                                            \
+  }                                                              \
+  break
+
+static void apply_float(const hlo_attention_step_t* step, int64_t count, const rows_t* x,
+                        rows_t* out) {
+  switch (step->op) {
+    case HLO_ATTENTION_ADD: APPLY(a + b);
+    case HLO_ATTENTION_SUBTRACT: APPLY(a - b);
+    case HLO_ATTENTION_MULTIPLY: APPLY(a * b);
+    case HLO_ATTENTION_DIVIDE: APPLY(a / b);
+    case HLO_ATTENTION_MAXIMUM: APPLY(larger(a, b));
+    case HLO_ATTENTION_MINIMUM: APPLY(-larger(-a, -b));
+    case HLO_ATTENTION_NEGATE: APPLY(-a);
+    case HLO_ATTENTION_ABS: APPLY((ints_t)a & splat_int(INT32_MAX));
+    case HLO_ATTENTION_TANH: APPLY(tanh_any(a));
+    case HLO_ATTENTION_EXP: APPLY(exp_any(a));
+    case HLO_ATTENTION_SELECT: APPLY(blend((ints_t)a, b, c));
+    default: APPLY(convert(step, a));
+  }
+}
+
+static void apply_integer(const hlo_attention_step_t* step, int64_t count, const rows_t* x,
+                          rows_t* out) {
+  const bool is_float = step->from == HLO_ATTENTION_FLOAT;
+  switch (step->op) {
+    case HLO_ATTENTION_ADD: APPLY((ints_t)a + (ints_t)b);
+    case HLO_ATTENTION_SUBTRACT: APPLY((ints_t)a - (ints_t)b);
+    case HLO_ATTENTION_MULTIPLY: APPLY((ints_t)a * (ints_t)b);
+    case HLO_ATTENTION_MAXIMUM: APPLY(blend((ints_t)a > (ints_t)b, a, b));
+    case HLO_ATTENTION_MINIMUM: APPLY(blend((ints_t)a < (ints_t)b, a, b));
+    case HLO_ATTENTION_NEGATE: APPLY(-(ints_t)a);
+    case HLO_ATTENTION_ABS: APPLY(blend((ints_t)a < splat_int(0), (vec_t)(-(ints_t)a), a));
+    case HLO_ATTENTION_COMPARE: APPLY(compare(step->direction, is_float, a, b));
+    case HLO_ATTENTION_SELECT: APPLY(blend((ints_t)a, b, c));
+    case HLO_ATTENTION_AND: APPLY((ints_t)a & (ints_t)b);
+    case HLO_ATTENTION_OR: APPLY((ints_t)a | (ints_t)b);
+    case HLO_ATTENTION_NOT: APPLY(~(ints_t)a);
+    default: APPLY(convert(step, a));
+  }
+}
+
+static float* take_buffer(eval_t* e) {
+  return e->free[--e->free_count];
+}
+
+static void release_operand(eval_t* e, program_t* program, uint32_t step) {
+  if (--program->uses[step] == 0) e->free[e->free_count++] = e->rows[step].data;
+}
+
+static void eval_step(eval_t* e, program_t* program, uint32_t number) {
+  const hlo_attention_step_t* step = &e->plan->steps[number];
+  const uint32_t count = operand_count(step->op);
+  rows_t x[3], *out = &e->rows[number];
+  bool is_in_place = false, is_row = count > 0;
+  for (uint32_t i = 0; i < 3; ++i) {
+    x[i] = count ? e->rows[program->alias[step->operands[i < count ? i : 0]]] : (rows_t){0};
+    is_row &= x[i].step == 0;
+  }
+  // The buffer of an operand that is used up holds the result.
+  for (uint32_t i = 0; i < count && !is_in_place; ++i) {
+    const uint32_t operand = program->alias[step->operands[i]];
+    if (program->uses[operand] != 1 || (e->rows[operand].step == 0) != is_row) continue;
+    is_in_place = true;
+    out->data = e->rows[operand].data;
+    ++program->uses[operand];  // kept below
+  }
+  if (!is_in_place) out->data = take_buffer(e);
+  if (count == 0) {
+    make_leaf(e, step, out);
+    return;
+  }
+  out->step = is_row ? 0 : WIDTH;
+  const int64_t keys = is_row ? 1 : e->block->key_count;
+  (step->type == HLO_ATTENTION_FLOAT ? apply_float : apply_integer)(step, keys, x, out);
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint32_t operand = program->alias[step->operands[i]];
+    if (e->rows[operand].data == out->data) {
+      --program->uses[operand];
+    } else {
+      release_operand(e, program, operand);
+    }
+  }
+}
+
+// Evaluates f for a panel whose first product is in `scores`.
+static rows_t eval_panel(eval_t* e, program_t program, float* scores, float* buffers) {
+  e->free_count = 0;
+  for (uint32_t i = e->plan->step_count + 1; i-- > 0;) {
+    e->free[e->free_count++] = buffers + (size_t)i * PANEL_FLOATS;
+  }
+  for (uint32_t i = 0; i < e->plan->step_count; ++i) {
+    if (!program.uses[i] || program.alias[i] != i) continue;
+    if (e->plan->steps[i].op == HLO_ATTENTION_SCORE) {
+      e->rows[i] = (rows_t){scores, WIDTH};
+    } else {
+      eval_step(e, &program, i);
+    }
+  }
+  return e->rows[program.alias[e->plan->step_count - 1]];
+}
+
+// ---- softmax
+
+/// The state of a panel's queries.
+typedef struct state {
+  vec_t most[VECTORS], sum[VECTORS];
+} state_t;
+
+// Replaces scores with exp(score - maximum), in `out`, and gives the factor of what is accumulated.
+static void update_softmax(rows_t scores, int64_t keys, state_t* state, float* out,
+                           vec_t* out_scale) {
+  vec_t most[VECTORS], limit[VECTORS], sum[VECTORS];
+  for (int v = 0; v < VECTORS; ++v) most[v] = state->most[v];
+  for (int64_t k = 0; k < keys; ++k) {
+    const vec_t* row = (const vec_t*)(scores.data + k * scores.step);
+#pragma GCC unroll 4
+    for (int v = 0; v < VECTORS; ++v) most[v] = blend(row[v] > most[v], row[v], most[v]);
+  }
+  for (int v = 0; v < VECTORS; ++v) {
+    // Without a score above -infinity, all differences are those to zero.
+    limit[v] = blend(most[v] == splat(-INFINITY), splat(0), most[v]);
+    out_scale[v] = exp_negative(state->most[v] - limit[v]);
+    sum[v] = state->sum[v] * out_scale[v];
+    state->most[v] = most[v];
+  }
+  for (int64_t k = 0; k < keys; ++k) {
+    const vec_t* row = (const vec_t*)(scores.data + k * scores.step);
+    vec_t* to = (vec_t*)(out + k * WIDTH);
+#pragma GCC unroll 4
+    for (int v = 0; v < VECTORS; ++v) {
+      const vec_t p = exp_negative(row[v] - limit[v]);
+      sum[v] += p;
+      to[v] = p;
+    }
+  }
+  for (int v = 0; v < VECTORS; ++v) state->sum[v] = sum[v];
+}
+
+// ---- chunks
+
+/// Scratch memory of a chunk.
+typedef struct chunk {
+  const hlo_attention_job_t* job;
+  hlo_attention_block_t block;
+  const char *query, *key, *value;
+  char* result;
+  int64_t pitch;  // of values: features, padded to whole tiles
+  float *queries, *keys, *values, *scores, *accumulators, *buffers, *line;
+  state_t states[PANELS];
+} chunk_t;
+
+static int64_t padded_features(const hlo_attention_t* plan) {
+  return (plan->features + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS;
+}
+
+// Rounds to whole cache lines.
+static int64_t round_floats(int64_t count) {
+  return (count + 15) / 16 * 16;
+}
+
+// Divides scratch memory and returns its size in floats.
+static int64_t divide_scratch(const hlo_attention_t* plan, float* scratch, chunk_t* out) {
+  int64_t at = 0;
+  out->pitch = padded_features(plan);
+  out->queries = scratch;
+  at += round_floats(plan->depth * BLOCK_QUERIES);
+  out->keys = scratch + at;
+  at += round_floats(plan->depth * BLOCK_KEYS);
+  out->values = scratch + at;
+  at += round_floats(out->pitch * BLOCK_KEYS);
+  out->accumulators = scratch + at;
+  at += round_floats(out->pitch * BLOCK_QUERIES);
+  out->scores = scratch + at;
+  at += round_floats(PANEL_FLOATS);
+  out->line = scratch + at;
+  at += round_floats(plan->depth > out->pitch ? plan->depth : out->pitch);
+  out->buffers = scratch + at;
+  return at + round_floats((int64_t)(plan->step_count + 1) * PANEL_FLOATS);
+}
+
+static size_t scratch_bytes(const hlo_attention_t* plan) {
+  chunk_t chunk;
+  static float none;
+  return (size_t)divide_scratch(plan, &none, &chunk) * sizeof(float);
+}
+
+static void multiply_panel(chunk_t* c, int64_t panel, const program_t* program) {
+  const hlo_attention_t* plan = c->job->plan;
+  const int64_t depth = plan->depth, keys = c->block.key_count;
+  const float* queries = c->queries + panel * depth * WIDTH;
+  float* accumulators = c->accumulators + panel * c->pitch * WIDTH;
+  for (int64_t k = 0; k < keys; k += TILE_ROWS) {
+    multiply_tile(depth, c->keys + k * depth, depth, 1, queries, NULL, c->scores + k * WIDTH);
+  }
+  eval_t e = {.plan = plan, .block = &c->block, .row = c->block.row + panel * WIDTH};
+  e.row_count = hlo_min(WIDTH, c->block.row_count - panel * WIDTH);
+  vec_t scale[VECTORS];
+  update_softmax(eval_panel(&e, *program, c->scores, c->buffers), keys, &c->states[panel],
+                 c->scores, scale);
+  for (int64_t f = 0; f < c->pitch; f += TILE_ROWS) {
+    multiply_tile(keys, c->values + f, 1, c->pitch, c->scores, scale, accumulators + f * WIDTH);
+  }
+}
+
+// Accumulates all blocks of keys; *limit becomes the largest constant of skipped blocks.
+static void multiply_blocks(chunk_t* c, bool can_skip, float* limit) {
+  const hlo_attention_t* plan = c->job->plan;
+  const int64_t panels = (c->block.row_count + WIDTH - 1) / WIDTH;
+  for (int64_t p = 0; p < panels; ++p) {
+    for (int v = 0; v < VECTORS; ++v) {
+      c->states[p].most[v] = splat(-INFINITY);
+      c->states[p].sum[v] = splat(0);
+    }
+  }
+  memset(c->accumulators, 0, (size_t)(panels * c->pitch * WIDTH) * sizeof(float));
+  for (int64_t key = 0; key < plan->keys; key += BLOCK_KEYS) {
+    hlo_attention_range_t ranges[HLO_ATTENTION_MAX_STEPS];
+    program_t program;
+    c->block.key = key;
+    c->block.key_count = hlo_min(BLOCK_KEYS, plan->keys - key);
+    hlo_attention_find_ranges(plan, &c->block, ranges);
+    const hlo_attention_range_t* range = &ranges[plan->step_count - 1];
+    if (can_skip && range->is_known && range->low == range->high && range->high < 0) {
+      *limit = fmaxf(*limit, (float)range->high);
+      continue;
+    }
+    make_program(plan, ranges, &program);
+    pack_keys(&plan->key, c->key, key, c->block.key_count, plan->depth, plan->depth, c->keys);
+    pack_keys(&plan->value, c->value, key, c->block.key_count, plan->features, c->pitch, c->values);
+    for (int64_t p = 0; p < panels; ++p) multiply_panel(c, p, &program);
+  }
+}
+
+// Returns true if blocks with a constant score `limit` have no weight for any query.
+static bool may_skip(const chunk_t* c, float limit) {
+  if (limit == -INFINITY) return true;
+  for (int64_t i = 0; i < c->block.row_count; ++i) {
+    const float most = ((const float*)c->states[i / WIDTH].most)[i % WIDTH];
+    if (!(limit - most < HLO_ATTENTION_EXP_ZERO)) return false;
+  }
+  return true;
+}
+
+static void store_line(hlo_dtype_t dtype, const float* line, int64_t start, int64_t step,
+                       int64_t count, char* out) {
+  float* numbers = (float*)(void*)out + start;
+  uint16_t* halves = (uint16_t*)(void*)out + start;
+  switch (dtype) {
+    case HLO_DTYPE_BF16:
+      for (int64_t i = 0; i < count; ++i) halves[i * step] = hlo_f32_to_bf16(line[i]);
+      break;
+    case HLO_DTYPE_F16:
+      for (int64_t i = 0; i < count; ++i) halves[i * step] = hlo_f32_to_f16(line[i]);
+      break;
+    default:
+      for (int64_t i = 0; i < count; ++i) numbers[i * step] = line[i];
+  }
+}
+
+static void store_result(const chunk_t* c) {
+  const hlo_attention_t* plan = c->job->plan;
+  const hlo_attention_array_t* result = &plan->result;
+  for (int64_t i = 0; i < c->block.row_count; ++i) {
+    const float* from = c->accumulators + i / WIDTH * c->pitch * WIDTH + i % WIDTH;
+    const float sum = ((const float*)c->states[i / WIDTH].sum)[i % WIDTH], inverse = 1 / sum;
+    for (int64_t f = 0; f < plan->features; ++f) {
+      // 0 / 0 for queries without keys
+      c->line[f] = sum == 0 ? from[f * WIDTH] / sum : from[f * WIDTH] * inverse;
+    }
+    store_line(result->value->type->dtype, c->line, (c->block.row + i) * result->row, result->depth,
+               plan->features, c->result);
+  }
+}
+
+static int64_t batch_bytes(const hlo_attention_array_t* array, const int64_t* index,
+                           uint32_t count) {
+  int64_t offset = 0;
+  for (uint32_t i = 0; i < count; ++i) offset += index[i] * array->batch[i];
+  return offset * (int64_t)hlo_dtype_size_bytes(array->value->type->dtype);
+}
+
+static void run(const hlo_attention_job_t* job, uint64_t index, float* scratch) {
+  const hlo_attention_t* plan = job->plan;
+  chunk_t c = {.job = job};
+  int64_t at[HLO_ATTENTION_MAX_AXES];
+  divide_scratch(plan, scratch, &c);
+  const int64_t blocks = (plan->rows + BLOCK_QUERIES - 1) / BLOCK_QUERIES;
+  // The last queries, which masks of later keys leave most to do, come first.
+  c.block.row = (blocks - 1 - (int64_t)index % blocks) * BLOCK_QUERIES;
+  c.block.row_count = hlo_min(BLOCK_QUERIES, plan->rows - c.block.row);
+  int64_t batch = (int64_t)index / blocks;
+  for (uint32_t i = plan->batch_count; i-- > 0; batch /= plan->batch[i]) {
+    at[i] = batch % plan->batch[i];
+  }
+  c.query = job->query + batch_bytes(&plan->query, at, plan->batch_count);
+  c.key = job->key + batch_bytes(&plan->key, at, plan->batch_count);
+  c.value = job->value + batch_bytes(&plan->value, at, plan->batch_count);
+  c.result = job->result + batch_bytes(&plan->result, at, plan->batch_count);
+  for (uint32_t i = 0; i < plan->array_count; ++i) {
+    c.block.arrays[i] = job->arrays[i] + batch_bytes(&plan->arrays[i], at, plan->batch_count);
+  }
+  pack_queries(job, c.query, c.block.row, c.block.row_count, c.line, c.queries);
+  float limit = -INFINITY;
+  multiply_blocks(&c, true, &limit);
+  if (!may_skip(&c, limit)) multiply_blocks(&c, false, &limit);
+  store_result(&c);
+}
+
+const hlo_attention_kernel_t HLO_ISA_NAME(hlo_attention_kernel) = {
+    .block_queries = BLOCK_QUERIES, .scratch_bytes = scratch_bytes, .run = run};

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention by every variant that this machine runs, against softmax(mask(q k)) v in double; what
+// is skipped, and what is known of blocks.
+// clang-format off
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+// clang-format on
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/integer.h"
+#include "base/mem.h"
+#include "ir/parse.h"
+#include "lib/attention_impl.h"
+#include "lib/isa.h"
+
+enum { TEXT_BYTES = 4096, VARIANTS_MAX = 3 };
+
+// A key j of query i counts if i + offset >= j; the score of others is `masked`.
+typedef struct {
+  int64_t rows, keys, depth, features, offset;
+  const char* masked;
+} case_t;
+
+static hlo_module_t* parse_case(const case_t* c) {
+  char text[TEXT_BYTES];
+  char s[32], r[32];
+  snprintf(s, sizeof s, "%dx%d", (int)c->rows, (int)c->keys);
+  snprintf(r, sizeof r, "%d", (int)c->rows);
+  const int length = snprintf(
+      text, sizeof text,
+      "func.func @main(%%q: tensor<%sx%dxf32>, %%k: tensor<%dx%dxf32>, %%v: tensor<%dx%dxf32>) -> "
+      "tensor<%sx%dxf32> {\n"
+      "%%0 = stablehlo.dot_general %%q, %%k, contracting_dims = [1] x [1] : (tensor<%sx%dxf32>, "
+      "tensor<%dx%dxf32>) -> tensor<%sxf32>\n"
+      "%%c = stablehlo.constant dense<%d> : tensor<%sxi32>\n"
+      "%%i = stablehlo.iota dim = 0 : tensor<%sxi32>\n%%j = stablehlo.iota dim = 1 : "
+      "tensor<%sxi32>\n"
+      "%%a = stablehlo.add %%i, %%c : tensor<%sxi32>\n"
+      "%%m = stablehlo.compare GE, %%a, %%j : (tensor<%sxi32>, tensor<%sxi32>) -> tensor<%sxi1>\n"
+      "%%l = stablehlo.constant dense<%s> : tensor<%sxf32>\n"
+      "%%1 = stablehlo.select %%m, %%0, %%l : tensor<%sxi1>, tensor<%sxf32>\n"
+      "%%n = stablehlo.constant dense<0xFF800000> : tensor<f32>\n"
+      "%%2 = stablehlo.reduce(%%1 init: %%n) applies stablehlo.maximum across dimensions = [1] : "
+      "(tensor<%sxf32>, tensor<f32>) -> tensor<%sxf32>\n"
+      "%%3 = stablehlo.broadcast_in_dim %%2, dims = [0] : (tensor<%sxf32>) -> tensor<%sxf32>\n"
+      "%%4 = stablehlo.subtract %%1, %%3 : tensor<%sxf32>\n"
+      "%%5 = stablehlo.exponential %%4 : tensor<%sxf32>\n"
+      "%%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+      "%%6 = stablehlo.reduce(%%5 init: %%z) applies stablehlo.add across dimensions = [1] : "
+      "(tensor<%sxf32>, tensor<f32>) -> tensor<%sxf32>\n"
+      "%%7 = stablehlo.broadcast_in_dim %%6, dims = [0] : (tensor<%sxf32>) -> tensor<%sxf32>\n"
+      "%%8 = stablehlo.divide %%5, %%7 : tensor<%sxf32>\n"
+      "%%9 = stablehlo.dot_general %%8, %%v, contracting_dims = [1] x [0] : (tensor<%sxf32>, "
+      "tensor<%dx%dxf32>) -> tensor<%sx%dxf32>\nreturn %%9 : tensor<%sx%dxf32>\n}",
+      r, (int)c->depth, (int)c->keys, (int)c->depth, (int)c->keys, (int)c->features, r,
+      (int)c->features, r, (int)c->depth, (int)c->keys, (int)c->depth, s, (int)c->offset, s, s, s,
+      s, s, s, s, c->masked, s, s, s, s, r, r, s, s, s, s, r, r, s, s, s, (int)c->keys,
+      (int)c->features, r, (int)c->features, r, (int)c->features);
+  assert_true(length > 0 && length < TEXT_BYTES);
+  hlo_diag_t diag;
+  hlo_diag_init(&diag, "case", text, (size_t)length);
+  hlo_module_t* module = NULL;
+  hlo_status_t status = hlo_parse_module(text, (size_t)length, "case", &diag, &module);
+  if (!hlo_status_is_ok(status)) fail_msg("%s\n%s", text, hlo_status_message(status));
+  hlo_diag_deinit(&diag);
+  return module;
+}
+
+static hlo_attention_t match_case(const hlo_module_t* module) {
+  const hlo_func_t* func = hlo_module_entry(module);
+  hlo_attention_t plan;
+  assert_true(
+      hlo_attention_match(hlo_node_operand(hlo_region_terminator(func->body), 0), &plan, NULL));
+  return plan;
+}
+
+static uint32_t find_variants(const hlo_attention_kernel_t** variants) {
+  uint32_t count = 0;
+  variants[count++] = &hlo_attention_kernel_generic;
+#if defined(__x86_64__)
+  if (hlo_isa() >= HLO_ISA_AVX2) variants[count++] = &hlo_attention_kernel_avx2;
+  if (hlo_isa() >= HLO_ISA_AVX512) variants[count++] = &hlo_attention_kernel_avx512;
+#endif
+  return count;
+}
+
+static float* random_numbers(int64_t count, float scale) {
+  static uint32_t state = 1;
+  float* numbers = hlo_mem_alloc((size_t)count * sizeof(float));
+  assert_non_null(numbers);
+  for (int64_t i = 0; i < count; ++i) {
+    state = state * 1664525u + 1013904223u;
+    numbers[i] = scale * ((float)(state >> 8) / (float)(1 << 23) - 1);
+  }
+  return numbers;
+}
+
+// One row of the result, in double.
+static void compute_row(const case_t* c, int64_t i, const float* q, const float* k, const float* v,
+                        double* weights, double* out) {
+  double most = -INFINITY, sum = 0;
+  for (int64_t j = 0; j < c->keys; ++j) {
+    double score = 0;
+    for (int64_t d = 0; d < c->depth; ++d) {
+      score += (double)q[i * c->depth + d] * k[j * c->depth + d];
+    }
+    const double masked = strcmp(c->masked, "0xFF800000") == 0 ? -INFINITY : -1e30;
+    weights[j] = i + c->offset >= j ? score : masked;
+    most = fmax(most, weights[j]);
+  }
+  for (int64_t j = 0; j < c->keys; ++j) sum += weights[j] = exp(weights[j] - most);
+  for (int64_t f = 0; f < c->features; ++f) {
+    out[f] = 0;
+    for (int64_t j = 0; j < c->keys; ++j) out[f] += weights[j] / sum * v[j * c->features + f];
+  }
+}
+
+static void check_case(const case_t* c, const hlo_attention_kernel_t* kernel) {
+  hlo_module_t* module = parse_case(c);
+  const hlo_attention_t plan = match_case(module);
+  float *q = random_numbers(c->rows * c->depth, 3), *k = random_numbers(c->keys * c->depth, 3);
+  float *v = random_numbers(c->keys * c->features, 1),
+        *o = random_numbers(c->rows * c->features, 1);
+  double* want = hlo_mem_alloc((size_t)(c->features + c->keys) * sizeof(double));
+  float* scratch = hlo_mem_alloc_aligned(kernel->scratch_bytes(&plan), 64);
+  assert_true(want && scratch);
+  const hlo_attention_job_t job = {.plan = &plan,
+                                   .query = (const char*)q,
+                                   .key = (const char*)k,
+                                   .value = (const char*)v,
+                                   .result = (char*)o};
+  const int64_t chunks = hlo_divide_up(c->rows, kernel->block_queries);
+  for (int64_t i = 0; i < chunks; ++i) kernel->run(&job, (uint64_t)i, scratch);
+  for (int64_t i = 0; i < c->rows; ++i) {
+    compute_row(c, i, q, k, v, want + c->features, want);
+    for (int64_t f = 0; f < c->features; ++f) {
+      const float have = o[i * c->features + f];
+      if (isnan(want[f]) ? !isnan(have) : !(fabs(want[f] - have) <= 2e-6)) {
+        fail_msg("row %d feature %d: %g, expected %g", (int)i, (int)f, have, want[f]);
+      }
+    }
+  }
+  hlo_mem_free(q);
+  hlo_mem_free(k);
+  hlo_mem_free(v);
+  hlo_mem_free(o);
+  hlo_mem_free(want);
+  hlo_mem_free(scratch);
+  hlo_module_release(module);
+}
+
+static void test_variants(void** state) {
+  (void)state;
+  static const case_t cases[] = {
+      {70, 70, 5, 7, 1000, "-1.0e+30"},     // nothing is masked
+      {201, 201, 8, 8, 0, "-1.0e+30"},      // blocks of later keys are skipped
+      {201, 150, 3, 1, -20, "0xFF800000"},  // the first queries have no key: NaN
+      {201, 150, 3, 2, -150, "-1.0e+30"},   // nor here: the mean of all values
+      {2, 65, 70, 65, -1, "-1.0e+30"},
+  };
+  const hlo_attention_kernel_t* variants[VARIANTS_MAX];
+  const uint32_t count = find_variants(variants);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    for (uint32_t k = 0; k < count; ++k) check_case(&cases[i], variants[k]);
+  }
+}
+
+static void test_ranges(void** state) {
+  (void)state;
+  const case_t c = {128, 128, 4, 4, 0, "-1.0e+30"};
+  hlo_module_t* module = parse_case(&c);
+  const hlo_attention_t plan = match_case(module);
+  hlo_attention_range_t ranges[HLO_ATTENTION_MAX_STEPS];
+  const hlo_attention_range_t* last = &ranges[plan.step_count - 1];
+  hlo_attention_block_t block = {.row = 0, .row_count = 64, .key = 64, .key_count = 64};
+  hlo_attention_find_ranges(&plan, &block, ranges);
+  assert_true(last->is_known && last->low == last->high && last->low < -9e29);
+  block.key = 0;
+  hlo_attention_find_ranges(&plan, &block, ranges);
+  assert_false(last->is_known);
+  hlo_module_release(module);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_variants),
+      cmocka_unit_test(test_ranges),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attention as JAX's functions and einsum state it, beside XLA's cpu client."""
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+QUERIES, KEYS = 130, 150
+VARIANTS = {
+    "plain": {},
+    "causal": {"is_causal": True},
+    "local": {"local_window_size": (20, 5)},
+    "lengths": {"query_seq_lengths": np.array([100, 130], np.int32),
+                "key_value_seq_lengths": np.array([150, 70], np.int32)},
+}
+
+
+def operands(dtype, key_heads=4, features=16):
+    random = np.random.default_rng(3)
+    shapes = [(2, QUERIES, 4, 16), (2, KEYS, key_heads, 16), (2, KEYS, key_heads, features)]
+    return [jnp.asarray(random.normal(size=s), dtype) for s in shapes]
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_dot_product_attention(both, dtype, name):
+    both(lambda q, k, v: jax.nn.dot_product_attention(q, k, v, **VARIANTS[name]), *operands(dtype))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_grouped_heads_with_bias_and_mask(both, dtype):
+    random = np.random.default_rng(5)
+    bias = jnp.asarray(random.normal(size=(1, 4, QUERIES, KEYS)), dtype)
+    mask = jnp.asarray(random.uniform(size=(2, 1, 1, KEYS)) < 0.8)
+    both(lambda q, k, v, b, m: jax.nn.dot_product_attention(q, k, v, b, m), *operands(dtype, 2), bias, mask)
+
+
+def test_soft_cap_and_rows_without_keys(both):
+    def attend(q, k, v):
+        scores = 30 * jnp.tanh(jnp.einsum("bthd,bshd->bhts", q, k) / 30)
+        keep = jnp.arange(QUERIES)[:, None] - 10 >= jnp.arange(KEYS)[None, :]
+        weights = jax.nn.softmax(jnp.where(keep, scores, -jnp.inf), axis=-1)
+        return jnp.einsum("bhts,bshd->bthd", weights, v)
+
+    result = both(attend, *operands("float32", features=5))
+    assert np.isnan(np.asarray(result)[:, :10]).all() and np.isfinite(np.asarray(result)[:, 10:]).all()
+
+
+def test_gradients(both):
+    def loss(q, k, v):
+        return (jax.nn.dot_product_attention(q, k, v, is_causal=True) ** 2).sum()
+
+    both(jax.value_and_grad(loss, (0, 1, 2)), *operands("float32"))
+
+
+def test_memory_is_linear_in_the_length():
+    def temporaries(length):
+        shape = jax.ShapeDtypeStruct((1, length, 2, 16), "float32")
+        attend = jax.jit(lambda q, k, v: jax.nn.dot_product_attention(q, k, v, is_causal=True))
+        return attend.lower(shape, shape, shape).compile().memory_analysis().temp_size_in_bytes
+
+    assert temporaries(8192) <= 8 * max(temporaries(1024), 4096)
