@@ -11,7 +11,7 @@
 typedef struct loaded {
   hlo_arena_t arena;  // of the kernel
   hlo_tile_kernel_t* kernel;
-  hlo_module_t* types;      // of its buffers
+  hlo_module_t* types;     // of its buffers
   hlo_tensor_t** tensors;  // by buffer
 } loaded_t;
 
@@ -62,10 +62,9 @@ static hlo_status_t check_counts(const hlo_cli_t* cli, const hlo_tile_kernel_t* 
                                 cli->file, kernel->name, outputs, cli->output.count);
   }
   if (cli->input.count == inputs || (cli->random && cli->input.count < inputs)) return hlo_ok();
-  return hlo_invalid_argument("%s: error: %s has %u inputs, but %u are given%s", cli->file,
-                              kernel->name, inputs, cli->input.count,
-                              cli->input.count < inputs ? ": use --input for each, or --random"
-                                                        : "");
+  return hlo_invalid_argument(
+      "%s: error: %s has %u inputs, but %u are given%s", cli->file, kernel->name, inputs,
+      cli->input.count, cli->input.count < inputs ? ": use --input for each, or --random" : "");
 }
 
 // Inputs are values of --input in the order of their buffers; outputs begin with zeros.

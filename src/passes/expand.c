@@ -33,6 +33,7 @@ static hlo_expand_node_t expansion_of(hlo_op_t op) {
     case HLO_OP_chlo_constant:
     case HLO_OP_chlo_constant_like: return hlo_expand_constant;
     case HLO_OP_broadcast: return hlo_expand_broadcast;
+    case HLO_OP_hlo_stochastic_convert: return hlo_expand_stochastic_convert;
     case HLO_OP_chlo_scan: return hlo_expand_scan;
     case HLO_OP_scatter: return hlo_expand_scatter;
     case HLO_OP_hlo_fusion: return hlo_expand_fusion;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ops that are other forms of basic ones: with implicit broadcasts, with known shapes as operands,
-// scans along a dimension (see expand.h).
+// scans along a dimension, random rounding (see expand.h).
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -217,4 +218,41 @@ bool hlo_expand_scan(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t** result
     if (!results[i] || results[i]->type != node->results[i].type) return false;
   }
   return true;
+}
+
+// ---- random rounding ----------------------------------------------------------------------------
+
+// Rounds |x| up where the random number is below its fraction, as a number of as many bits.
+static hlo_value_t* round_randomly(hlo_node_t* at, hlo_value_t* size, hlo_value_t* random) {
+  const uint32_t bits = hlo_dtype_info(random->type->dtype)->bits;
+  hlo_value_t* whole = hlo_build_unary(at, HLO_OP_floor, size);
+  hlo_value_t* fraction = hlo_build_binary(at, HLO_OP_subtract, size, whole);
+  hlo_value_t* scale = hlo_build_splat(at, size->type, ldexp(1, (int)bits));
+  hlo_value_t* threshold = hlo_build_binary(at, HLO_OP_multiply, fraction, scale);
+  threshold = hlo_build_convert(at, random->type->dtype, threshold);  // NaN, of infinity, is 0
+  hlo_value_t* is_up = hlo_build_compare(at, HLO_COMPARISON_DIRECTION_LT, random, threshold);
+  hlo_value_t* one = hlo_build_splat(at, size->type, 1);
+  return hlo_build_select(at, is_up, hlo_build_binary(at, HLO_OP_add, whole, one), whole);
+}
+
+bool hlo_expand_stochastic_convert(HLO_UNUSED hlo_pass_ctx_t* ctx, hlo_node_t* node,
+                                   hlo_value_t** results) {
+  hlo_value_t *x = hlo_node_operand(node, 0), *random = hlo_node_operand(node, 1);
+  const hlo_type_t* type = node->results[0].type;
+  if (!hlo_type_is_plain(x->type) || !hlo_type_is_plain(random->type) ||
+      !hlo_dtype_is_float(x->type->dtype) || !hlo_dtype_is_unsigned(random->type->dtype) ||
+      !hlo_dtype_is_integer(type->dtype) || !hlo_type_same_dims(x->type, random->type)) {
+    return false;
+  }
+  const bool is_wide = x->type->dtype == HLO_DTYPE_F64;
+  x = hlo_build_convert(node, is_wide ? HLO_DTYPE_F64 : HLO_DTYPE_F32, x);
+  hlo_value_t* size = x ? hlo_build_unary(node, HLO_OP_abs, x) : NULL;
+  hlo_value_t* rounded = size ? round_randomly(node, size, random) : NULL;
+  if (!rounded) return false;
+  hlo_value_t* zero = hlo_build_splat(node, x->type, 0);
+  hlo_value_t* is_negative = hlo_build_compare(node, HLO_COMPARISON_DIRECTION_LT, x, zero);
+  hlo_value_t* negated = hlo_build_unary(node, HLO_OP_negate, rounded);
+  rounded = hlo_build_select(node, is_negative, negated, rounded);
+  results[0] = hlo_build_convert(node, type->dtype, rounded);
+  return results[0] != NULL;
 }

@@ -30,6 +30,7 @@ bool hlo_expand_fusion(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t** resu
 bool hlo_expand_group_reduction(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t** results);
 bool hlo_expand_scan(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t** results);
 bool hlo_expand_scatter(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t** results);
+bool hlo_expand_stochastic_convert(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t** results);
 bool hlo_expand_static_form(hlo_pass_ctx_t* ctx, hlo_node_t* node, hlo_value_t** results);
 
 /// Returns true if the arguments and results of a body are plain scalars, `arg_count` and

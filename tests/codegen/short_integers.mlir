@@ -72,3 +72,18 @@ func.func @main(%x: tensor<40x50xi1>, %y: tensor<50x60xi1>, %a: tensor<40x50xi4>
   %3 = stablehlo.dot_general %c, %d, contracting_dims = [1] x [0] : (tensor<40x50xf4E2M1FN>, tensor<50x60xf6E3M2FN>) -> tensor<40x60xf32>
   return %0, %1, %2, %3 : tensor<40x60xi1>, tensor<40x60xi32>, tensor<40x40xi4>, tensor<40x60xf32>
 }
+// -----
+// Random rounding to integers.
+func.func @main(%a: tensor<70xf32>, %ra: tensor<70xui32>, %b: tensor<70xbf16>, %rb: tensor<70xui16>, %c: tensor<70xf64>, %rc: tensor<70xui64>, %d: tensor<70xf8E5M2>, %rd: tensor<70xui8>) -> (tensor<70xi8>, tensor<70xi4>, tensor<70xi64>, tensor<70xui8>) {
+  %large = stablehlo.constant dense<37.3> : tensor<70xf32>
+  %odd = stablehlo.constant dense<2654435769> : tensor<70xui32>
+  %odd16 = stablehlo.constant dense<40503> : tensor<70xui16>
+  %a1 = stablehlo.multiply %a, %large : tensor<70xf32>
+  %ra1 = stablehlo.multiply %ra, %odd : tensor<70xui32>
+  %rb1 = stablehlo.multiply %rb, %odd16 : tensor<70xui16>
+  %0 = "hlo.stochastic_convert"(%a1, %ra1) : (tensor<70xf32>, tensor<70xui32>) -> tensor<70xi8>
+  %1 = "hlo.stochastic_convert"(%b, %rb1) : (tensor<70xbf16>, tensor<70xui16>) -> tensor<70xi4>
+  %2 = "hlo.stochastic_convert"(%c, %rc) : (tensor<70xf64>, tensor<70xui64>) -> tensor<70xi64>
+  %3 = "hlo.stochastic_convert"(%d, %rd) : (tensor<70xf8E5M2>, tensor<70xui8>) -> tensor<70xui8>
+  return %0, %1, %2, %3 : tensor<70xi8>, tensor<70xi4>, tensor<70xi64>, tensor<70xui8>
+}
