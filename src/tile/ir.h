@@ -161,6 +161,8 @@ struct hlo_tile_op {
   hlo_tile_atomic_t atomic;
   hlo_tile_dims_t dims;  // mma
   int64_t count;         // semaphores: what is added or waited for; alloc barrier: arrivals
+  bool is_placed;        // alloc: `address` is decided
+  int64_t address;       // alloc: bytes from the start of its space
   uint32_t dimension;    // program_id, num_programs: of the grid
   const char* label;     // print
   // Loops, reductions.
@@ -259,6 +261,13 @@ hlo_status_t hlo_tile_kernel_verify(const hlo_tile_kernel_t* kernel) HLO_MUST_US
 /// as hlo_tile_system_solve(), naming operations
 hlo_status_t hlo_tile_kernel_infer(hlo_tile_kernel_t* kernel, const hlo_tile_target_t* target,
                                    uint64_t fuel) HLO_MUST_USE;
+
+/// Gives every allocation an address in its space, a multiple of `align_bytes`. Allocations that
+/// are in use at the same time share no byte; others may: each is in use from its operation to the
+/// last use in its block, or to the end of the block if an asynchronous copy uses it. out_bytes:
+/// how much each space needs. errors: RESOURCE_EXHAUSTED
+hlo_status_t hlo_tile_kernel_place(hlo_tile_kernel_t* kernel, int64_t align_bytes,
+                                   int64_t out_bytes[HLO_TILE_SPACE_COUNT]) HLO_MUST_USE;
 
 /// The semantics of elements. `context` is the first argument of both.
 typedef struct hlo_tile_meaning {

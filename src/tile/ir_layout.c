@@ -461,6 +461,32 @@ static uint32_t count_operands(const hlo_tile_kernel_t* kernel) {
   return count;
 }
 
+// The last allocation in near memory, whose line says where there is too much.
+static const hlo_tile_op_t* last_near(const hlo_tile_kernel_t* kernel) {
+  const hlo_tile_op_t* last = NULL;
+  for (hlo_tile_op_t* op = hlo_tile_first_op(kernel); op; op = hlo_tile_next_op(op)) {
+    bool is_near = op->kind == HLO_TILE_OP_alloc && op->ref.space == HLO_TILE_SPACE_near;
+    if (is_near && (!last || op->address >= last->address)) last = op;
+  }
+  return last;
+}
+
+// Places allocations; those in near memory share the largest memory of a core that is not the main
+// one.
+static hlo_status_t place(inference_t* in) {
+  int64_t bytes[HLO_TILE_SPACE_COUNT];
+  const hlo_tile_target_t* target = in->target;
+  int64_t line = target->memory_count > 1 ? target->memories[1].line_bytes : 1;
+  HLO_TRY(hlo_tile_kernel_place(in->kernel, line > 0 ? line : 1, bytes));
+  uint32_t memory = target->memory_count;
+  while (memory > 1 && target->memories[memory - 1].capacity_bytes == INT64_MAX) --memory;
+  int64_t needed = bytes[HLO_TILE_SPACE_near];
+  const hlo_tile_op_t* last = needed ? last_near(in->kernel) : NULL;
+  if (!last || memory < 2) return hlo_ok();
+  hlo_tile_system_fits(in->system, origin_of(in, last), memory - 1, needed, 0, NULL);
+  return hlo_ok();
+}
+
 hlo_status_t hlo_tile_kernel_infer(hlo_tile_kernel_t* kernel, const hlo_tile_target_t* target,
                                    uint64_t fuel) {
   hlo_arena_t* arena = kernel->arena;
@@ -475,6 +501,7 @@ hlo_status_t hlo_tile_kernel_infer(hlo_tile_kernel_t* kernel, const hlo_tile_tar
   find_given(&in);
   in.uses = hlo_arena_array(arena, count_operands(kernel) + 1, sizeof *in.uses);
   HLO_TRY(hlo_arena_status(arena));
+  HLO_TRY(place(&in));
   add_block(&in, &kernel->body);
   hlo_tile_solution_t solution;
   HLO_TRY(hlo_tile_system_solve(in.system, fuel, &solution));

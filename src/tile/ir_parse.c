@@ -342,9 +342,13 @@ static hlo_status_t parse_alloc(parser_t* p, const hlo_tile_block_t* block, hlo_
   }
   EXPECT(p, space < HLO_TILE_SPACE_COUNT, "a memory space");
   op->ref.space = (hlo_tile_space_t)space;
-  if (space != HLO_TILE_SPACE_barrier) return hlo_ok();
-  EXPECT(p, hlo_tile_text_take(&p->text, "arrivals") && hlo_tile_text_number(&p->text, &op->count),
-         "'arrivals' and their number");
+  if (space == HLO_TILE_SPACE_barrier) {
+    EXPECT(p,
+           hlo_tile_text_take(&p->text, "arrivals") && hlo_tile_text_number(&p->text, &op->count),
+           "'arrivals' and their number");
+  }
+  op->is_placed = hlo_tile_text_take(&p->text, "at");
+  EXPECT(p, !op->is_placed || hlo_tile_text_number(&p->text, &op->address), "an address");
   return hlo_ok();
 }
 

@@ -191,6 +191,7 @@ static void print_alloc(const hlo_tile_op_t* op, hlo_strbuf_t* out) {
   if (op->ref.space == HLO_TILE_SPACE_barrier) {
     hlo_strbuf_printf(out, " arrivals %" PRId64, op->count);
   }
+  if (op->is_placed) hlo_strbuf_printf(out, " at %" PRId64, op->address);
 }
 
 static void print_slice(const hlo_tile_op_t* op, hlo_strbuf_t* out) {

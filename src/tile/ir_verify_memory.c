@@ -46,6 +46,7 @@ static hlo_tile_rule_t alloc_rule(HLO_UNUSED const hlo_tile_kernel_t* kernel,
   KEEP(op->ref.space != HLO_TILE_SPACE_global, ALLOC_SPACE);
   KEEP(has_elements(op) || op->dtype == HLO_DTYPE_S32, ALLOC_TYPE);
   KEEP(op->ref.space != HLO_TILE_SPACE_barrier || op->count > 0, ALLOC_ARRIVALS);
+  KEEP(op->address >= 0, ALLOC_ADDRESS);
   return NONE;
 }
 
