@@ -6,11 +6,16 @@
 #include "ir/attention.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ir/reducer.h"
 
-enum { NO_LABEL = -1, MAX_DEPTH = 64 };
+enum {
+  NO_LABEL = -1,
+  MAX_DEPTH = 64,
+  MAX_INDEX = 1 << 30,  // of indices and constants of 64 bits: sums of two fit 32 bits
+};
 
 /// A value with the labels of its dimensions.
 typedef struct view {
@@ -293,6 +298,7 @@ static bool type_of(hlo_dtype_t dtype, hlo_attention_type_t* out) {
     case HLO_DTYPE_F32:
     case HLO_DTYPE_BF16:
     case HLO_DTYPE_F16: *out = HLO_ATTENTION_FLOAT; return true;
+    case HLO_DTYPE_S64:
     case HLO_DTYPE_S32: *out = HLO_ATTENTION_INTEGER; return true;
     case HLO_DTYPE_PRED: *out = HLO_ATTENTION_BOOLEAN; return true;
     default: return false;
@@ -300,6 +306,7 @@ static bool type_of(hlo_dtype_t dtype, hlo_attention_type_t* out) {
 }
 
 static int add_array(match_t* m, const view_t* view, hlo_attention_type_t type) {
+  if (view->value->type->dtype == HLO_DTYPE_S64) return -1;  // steps have 32 bits
   uint32_t i = 0;
   while (i < m->out->array_count && !is_equal(&m->arrays[i], view)) ++i;
   if (i == HLO_ATTENTION_MAX_ARRAYS) return -1;
@@ -342,6 +349,7 @@ static int build_constant(match_t* m, const view_t* view, hlo_attention_type_t t
     int64_t integer;
     hlo_dtype_convert(literal->dtype, literal->data, HLO_DTYPE_S64, &integer, 1);
     step.integer = (int32_t)integer;
+    if (literal->dtype == HLO_DTYPE_S64 && llabs(integer) > MAX_INDEX) return -1;
   }
   return visit(m, view->value->def) ? add_step(m, &step) : -1;
 }
@@ -361,6 +369,27 @@ static int build_iota(match_t* m, const view_t* view, hlo_attention_type_t type)
 }
 
 static int build(match_t* m, view_t view, uint32_t depth);
+
+// Returns true if a step computes integers of 64 bits with 32: it only selects, or adds indices and
+// constants.
+static bool is_exact(const match_t* m, const hlo_attention_step_t* step) {
+  switch (step->op) {
+    case HLO_ATTENTION_CONVERT:
+    case HLO_ATTENTION_MAXIMUM:
+    case HLO_ATTENTION_MINIMUM:
+    case HLO_ATTENTION_SELECT: return true;
+    case HLO_ATTENTION_ADD:
+    case HLO_ATTENTION_SUBTRACT: break;
+    default: return false;
+  }
+  for (uint32_t i = 0; i < 2; ++i) {
+    const hlo_attention_op_t op = m->out->steps[step->operands[i]].op;
+    if (op != HLO_ATTENTION_ROW && op != HLO_ATTENTION_KEY && op != HLO_ATTENTION_CONSTANT) {
+      return false;
+    }
+  }
+  return true;
+}
 
 static int build_op(match_t* m, const view_t* view, hlo_attention_op_t op,
                     hlo_attention_type_t type, uint32_t depth) {
@@ -389,6 +418,7 @@ static int build_op(match_t* m, const view_t* view, hlo_attention_op_t op,
   }
   if (op == HLO_ATTENTION_CONVERT && step.from == HLO_ATTENTION_FLOAT && type != step.from)
     return -1;
+  if (node->results[0].type->dtype == HLO_DTYPE_S64 && !is_exact(m, &step)) return -1;
   if (!visit(m, node)) return -1;
   return op == HLO_ATTENTION_CONVERT && step.from == type ? step.operands[0] : add_step(m, &step);
 }
@@ -426,6 +456,8 @@ static int build_new(match_t* m, view_t* view, uint32_t depth) {
     }
   }
   const hlo_attention_op_t op = op_of(node, type);
+  const bool is_widened = op == HLO_ATTENTION_CONVERT && view->value->type->dtype == HLO_DTYPE_S64;
+  if (is_widened) return build_op(m, view, op, type, depth);
   if (op == HLO_ATTENTION_SCORE || !is_computed(m, view, type)) return add_array(m, view, type);
   return build_op(m, view, op, type, depth);
 }
@@ -610,6 +642,7 @@ static bool match_side(match_t* m, const product_t* second, uint32_t side, const
   memset(labels, NO_LABEL, sizeof labels);
   for (uint32_t i = 0; i < type->rank; ++i) {
     m->extents[i] = type->dims[i];
+    if (type->dims[i] > MAX_INDEX) return false;
     scores.labels[i] = type->dims[i] == 1 ? NO_LABEL : (int8_t)i;
     const int32_t dim = result_dim(second, side, i);
     if (dim >= 0) labels[dim] = scores.labels[i];

@@ -13,7 +13,7 @@
 
 enum {
   HLO_ATTENTION_PANEL_VECTORS = 3,
-  HLO_ATTENTION_PANELS = 4,       // of a block of queries
+  HLO_ATTENTION_PANELS = 8,       // of a block of queries
   HLO_ATTENTION_BLOCK_KEYS = 64,  // of a block of keys
 };
 

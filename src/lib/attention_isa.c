@@ -505,11 +505,31 @@ static size_t scratch_bytes(const hlo_attention_t* plan) {
   return (size_t)divide_scratch(plan, &none, &chunk) * sizeof(float);
 }
 
+// Prefetches a panel's share of the next block's keys and values, whose rows are apart in memory.
+static void prefetch_rows(const hlo_attention_array_t* array, const char* data, int64_t first,
+                          int64_t end, int64_t elements) {
+  const int64_t bytes = (int64_t)hlo_dtype_size_bytes(array->value->type->dtype);
+  if (array->depth != 1) return;
+  for (int64_t k = first; k < end; ++k) {
+    const char* row = data + k * array->key * bytes;
+    for (int64_t i = 0; i < elements * bytes; i += 64) __builtin_prefetch(row + i);
+  }
+}
+
+static void prefetch_next(const chunk_t* c, int64_t panel) {
+  const hlo_attention_t* plan = c->job->plan;
+  const int64_t next = c->block.key + BLOCK_KEYS, share = BLOCK_KEYS / PANELS;
+  const int64_t first = next + panel * share, end = hlo_min(first + share, plan->keys);
+  prefetch_rows(&plan->key, c->key, first, end, plan->depth);
+  prefetch_rows(&plan->value, c->value, first, end, plan->features);
+}
+
 static void multiply_panel(chunk_t* c, int64_t panel, const program_t* program) {
   const hlo_attention_t* plan = c->job->plan;
   const int64_t depth = plan->depth, keys = c->block.key_count;
   const float* queries = c->queries + panel * depth * WIDTH;
   float* accumulators = c->accumulators + panel * c->pitch * WIDTH;
+  prefetch_next(c, panel);
   for (int64_t k = 0; k < keys; k += TILE_ROWS) {
     multiply_tile(depth, c->keys + k * depth, depth, 1, queries, NULL, c->scores + k * WIDTH);
   }
@@ -523,7 +543,48 @@ static void multiply_panel(chunk_t* c, int64_t panel, const program_t* program) 
   }
 }
 
-// Accumulates all blocks of keys; *limit becomes the largest constant of skipped blocks.
+// Makes the program of rows and keys. Returns true if all their scores are one negative number,
+// which *limit covers then.
+static bool find_program(const hlo_attention_t* plan, const hlo_attention_block_t* block,
+                         program_t* program, bool* out_is_mixed, float* limit) {
+  hlo_attention_range_t ranges[HLO_ATTENTION_MAX_STEPS];
+  hlo_attention_find_ranges(plan, block, ranges);
+  const hlo_attention_range_t* range = &ranges[plan->step_count - 1];
+  make_program(plan, ranges, program);
+  *out_is_mixed = false;
+  for (uint32_t i = 0; i < plan->step_count; ++i) {
+    *out_is_mixed |= plan->steps[i].op == HLO_ATTENTION_SELECT && program->alias[i] == i;
+  }
+  if (!range->is_known || range->low != range->high || range->high >= 0) return false;
+  *limit = fmaxf(*limit, (float)range->high);
+  return true;
+}
+
+// Multiplies a block of keys. A mask that is not the same for all queries of the block may be so
+// for those of a panel.
+static void multiply_block(chunk_t* c, int64_t panels, const program_t* whole, bool is_mixed,
+                           bool can_skip, float* limit) {
+  const hlo_attention_t* plan = c->job->plan;
+  const int64_t key = c->block.key, keys = c->block.key_count;
+  pack_keys(&plan->key, c->key, key, keys, plan->depth, plan->depth, c->keys);
+  pack_keys(&plan->value, c->value, key, keys, plan->features, c->pitch, c->values);
+  for (int64_t p = 0; p < panels; ++p) {
+    program_t program = *whole;
+    hlo_attention_block_t panel = c->block;
+    panel.row += p * WIDTH;
+    panel.row_count = hlo_min(WIDTH, c->block.row_count - p * WIDTH);
+    float constant = -INFINITY;
+    bool is_one = false, is_panel_mixed;
+    if (is_mixed) is_one = find_program(plan, &panel, &program, &is_panel_mixed, &constant);
+    if (is_one && can_skip) {
+      *limit = fmaxf(*limit, constant);
+    } else {
+      multiply_panel(c, p, &program);
+    }
+  }
+}
+
+// Accumulates all blocks of keys; *limit becomes the largest constant of skipped scores.
 static void multiply_blocks(chunk_t* c, bool can_skip, float* limit) {
   const hlo_attention_t* plan = c->job->plan;
   const int64_t panels = (c->block.row_count + WIDTH - 1) / WIDTH;
@@ -535,20 +596,16 @@ static void multiply_blocks(chunk_t* c, bool can_skip, float* limit) {
   }
   memset(c->accumulators, 0, (size_t)(panels * c->pitch * WIDTH) * sizeof(float));
   for (int64_t key = 0; key < plan->keys; key += BLOCK_KEYS) {
-    hlo_attention_range_t ranges[HLO_ATTENTION_MAX_STEPS];
     program_t program;
+    bool is_mixed;
+    float constant = -INFINITY;
     c->block.key = key;
     c->block.key_count = hlo_min(BLOCK_KEYS, plan->keys - key);
-    hlo_attention_find_ranges(plan, &c->block, ranges);
-    const hlo_attention_range_t* range = &ranges[plan->step_count - 1];
-    if (can_skip && range->is_known && range->low == range->high && range->high < 0) {
-      *limit = fmaxf(*limit, (float)range->high);
-      continue;
+    if (find_program(plan, &c->block, &program, &is_mixed, &constant) && can_skip) {
+      *limit = fmaxf(*limit, constant);
+    } else {
+      multiply_block(c, panels, &program, is_mixed, can_skip, limit);
     }
-    make_program(plan, ranges, &program);
-    pack_keys(&plan->key, c->key, key, c->block.key_count, plan->depth, plan->depth, c->keys);
-    pack_keys(&plan->value, c->value, key, c->block.key_count, plan->features, c->pitch, c->values);
-    for (int64_t p = 0; p < panels; ++p) multiply_panel(c, p, &program);
   }
 }
 

@@ -287,3 +287,38 @@ func.func @main(%arg0: tensor<53x4xf32>, %arg1: tensor<70x4xf32>, %arg2: tensor<
   }
   return %6#4 : tensor<53x4xf32>
 }
+// -----
+// The same with indices of 64 bits.
+func.func @main(%arg0: tensor<53x2x12xf32>, %arg1: tensor<70x2x12xf32>, %arg2: tensor<70x2x5xf32>) -> (tensor<53x2x5xf32>) {
+  %0 = stablehlo.dot_general %arg0, %arg1, batching_dims = [1] x [1], contracting_dims = [2] x [2], precision = [DEFAULT, DEFAULT] : (tensor<53x2x12xf32>, tensor<70x2x12xf32>) -> tensor<2x53x70xf32>
+  %1 = stablehlo.constant dense<3.4641015529632568e+00> : tensor<f32>
+  %2 = stablehlo.broadcast_in_dim %1, dims = [] : (tensor<f32>) -> tensor<2x53x70xf32>
+  %3 = stablehlo.divide %0, %2 : tensor<2x53x70xf32>
+  %4 = stablehlo.iota dim = 0 : tensor<53x70xi64>
+  %5 = stablehlo.iota dim = 1 : tensor<53x70xi64>
+  %6 = stablehlo.constant dense<20> : tensor<53x70xi64>
+  %7 = stablehlo.subtract %4, %6 : tensor<53x70xi64>
+  %8 = stablehlo.compare GE, %7, %5, SIGNED : (tensor<53x70xi64>, tensor<53x70xi64>) -> tensor<53x70xi1>
+  %9 = stablehlo.constant dense<2.000000e+01> : tensor<f32>
+  %10 = stablehlo.broadcast_in_dim %9, dims = [] : (tensor<f32>) -> tensor<2x53x70xf32>
+  %11 = stablehlo.divide %3, %10 : tensor<2x53x70xf32>
+  %12 = stablehlo.tanh %11 : tensor<2x53x70xf32>
+  %13 = stablehlo.multiply %10, %12 : tensor<2x53x70xf32>
+  %14 = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %15 = stablehlo.broadcast_in_dim %8, dims = [1, 2] : (tensor<53x70xi1>) -> tensor<2x53x70xi1>
+  %16 = stablehlo.broadcast_in_dim %14, dims = [] : (tensor<f32>) -> tensor<2x53x70xf32>
+  %17 = stablehlo.select %15, %13, %16 : tensor<2x53x70xi1>, tensor<2x53x70xf32>
+  %18 = stablehlo.reduce(%17 init: %14) applies stablehlo.maximum across dimensions = [2] : (tensor<2x53x70xf32>, tensor<f32>) -> tensor<2x53xf32>
+  %19 = stablehlo.constant dense<0xFF800000> : tensor<2x53xf32>
+  %20 = stablehlo.maximum %19, %18 : tensor<2x53xf32>
+  %21 = stablehlo.broadcast_in_dim %20, dims = [0, 1] : (tensor<2x53xf32>) -> tensor<2x53x70xf32>
+  %22 = stablehlo.subtract %17, %21 : tensor<2x53x70xf32>
+  %23 = stablehlo.exponential %22 : tensor<2x53x70xf32>
+  %24 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+  %25 = stablehlo.reduce(%23 init: %24) applies stablehlo.add across dimensions = [2] : (tensor<2x53x70xf32>, tensor<f32>) -> tensor<2x53xf32>
+  %26 = stablehlo.broadcast_in_dim %25, dims = [0, 1] : (tensor<2x53xf32>) -> tensor<2x53x70xf32>
+  %27 = stablehlo.divide %23, %26 : tensor<2x53x70xf32>
+  %28 = stablehlo.dot_general %arg2, %27, batching_dims = [1] x [0], contracting_dims = [0] x [2], precision = [DEFAULT, DEFAULT] : (tensor<70x2x5xf32>, tensor<2x53x70xf32>) -> tensor<2x5x53xf32>
+  %29 = stablehlo.transpose %28, dims = [2, 0, 1] : (tensor<2x5x53xf32>) -> tensor<53x2x5xf32>
+  return %29 : tensor<53x2x5xf32>
+}
