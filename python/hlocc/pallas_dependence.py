@@ -2,10 +2,10 @@
 """Which grid dimensions the values of a kernel depend on."""
 from jax._src import core as jax_core
 
-from hlocc.pallas_fold import HEAVY_NAMES, contains, contains_program_id, open_jaxpr
+from hlocc.pallas_fold import (CALL_NAMES, HEAVY_NAMES, contains, contains_program_id, open_jaxpr,
+                               scan_parts)
 
-CALL_NAMES = ("jit", "pjit", "closed_call", "core_call", "remat", "checkpoint", "custom_jvp_call",
-              "custom_vjp_call")
+KNOWN_CALL_NAMES = CALL_NAMES | {"remat", "checkpoint", "custom_jvp_call", "custom_vjp_call"}
 
 
 class Dependences:
@@ -43,7 +43,7 @@ class Dependences:
             return self._while(eqn, depends)
         if name == "scan":
             return self._scan(eqn, depends)
-        if name in CALL_NAMES:
+        if name in KNOWN_CALL_NAMES:
             for key in ("jaxpr", "call_jaxpr", "fun_jaxpr"):
                 if key in eqn.params:
                     jaxpr = open_jaxpr(eqn.params[key])[0]
@@ -72,16 +72,14 @@ class Dependences:
         return [each | end for each in carry]
 
     def _scan(self, eqn, depends):
-        const_count, carry_count = eqn.params["num_consts"], eqn.params["num_carry"]
-        consts, rest = depends[:const_count], depends[const_count:]
-        carry, inputs = rest[:carry_count], rest[carry_count:]
+        consts, carry, inputs = scan_parts(eqn, depends)
         body = open_jaxpr(eqn.params["jaxpr"])[0]
         outputs = []
 
         def once(now):
             results = self.results(body, [*consts, *now, *inputs])
-            outputs[:] = results[carry_count:]
-            return results[:carry_count]
+            outputs[:] = results[len(carry):]
+            return results[:len(carry)]
 
         return [*self._fixpoint(carry, once), *outputs]
 

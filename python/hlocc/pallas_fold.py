@@ -43,6 +43,16 @@ def contains(jaxpr, names):
                for eqn in jaxpr.eqns)
 
 
+def scan_parts(eqn, values):
+    """The lists of a scan's constants, carried values and inputs, from those of all its operands."""
+    params = eqn.params
+    if "ft_in" in params:  # since jax 0.11
+        return [list(part) for part in params["ft_in"].update(values).unpack()]
+    ends = params["num_consts"], params["num_consts"] + params["num_carry"]
+    return [list(part) for part in (values[:ends[0]], values[ends[0]:ends[1]], values[ends[1]:])]
+
+
+CALL_NAMES = frozenset({"jit", "pjit", "closed_call", "core_call", "eval_jaxpr"})
 PROGRAM_ID_NAMES = frozenset({"program_id", "num_programs", "axis_index"})
 HEAVY_NAMES = frozenset({"dot_general", "conv_general_dilated", "while", "scan"})
 
@@ -181,7 +191,7 @@ class Evaluator:
             return [(self.axes[eqn.params["axis"]].size, None)]
         if name == "cond":
             return self._cond(eqn, args, bounds)
-        if name in ("jit", "pjit", "closed_call", "core_call"):
+        if name in CALL_NAMES:
             closed = eqn.params.get("jaxpr", eqn.params.get("call_jaxpr"))
             jaxpr, consts = open_jaxpr(closed)
             return self._run(jaxpr, consts, args, bounds)
@@ -256,13 +266,11 @@ class Evaluator:
 
     def _scan(self, eqn, args):
         params = eqn.params
-        const_count, carry_count = params["num_consts"], params["num_carry"]
-        consts, rest = args[:const_count], args[const_count:]
-        carry, inputs = tuple(rest[:carry_count]), tuple(rest[carry_count:])
+        consts, carry, inputs = scan_parts(eqn, args)
 
         def body(carry, inputs):
             results = self.call(params["jaxpr"], *consts, *carry, *inputs)
-            return tuple(results[:carry_count]), tuple(results[carry_count:])
+            return results[:len(carry)], results[len(carry):]
 
         carry, outputs = jax.lax.scan(body, carry, inputs, length=params["length"],
                                       reverse=params["reverse"], unroll=params["unroll"])

@@ -15,13 +15,11 @@ Values of blocks outside the arrays, and of outputs and scratch not written, are
 mode: NaN, or the least integer.
 """
 import dataclasses
-import math
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax._src import core as jax_core
 from jax._src import source_info_util, state
 from jax._src.interpreters import mlir
 from jax._src.interpreters import partial_eval as pe
@@ -38,8 +36,11 @@ TABLE_LIMIT = 4096
 # A step is written apart for first and last indices of loops up to this number of copies.
 COPY_LIMIT = 9
 
-EVALUATED_NAMES = pallas_fold.PROGRAM_ID_NAMES | {
-    "cond", "while", "scan", "jit", "pjit", "closed_call", "core_call", "run_scoped"}
+# Bytes of products and loops of a kernel, for all steps that are computed at once.
+MEMORY_LIMIT = 1 << 28
+
+EVALUATED_NAMES = pallas_fold.PROGRAM_ID_NAMES | pallas_fold.CALL_NAMES | {
+    "cond", "while", "scan", "run_scoped"}
 
 
 def _refuse(eqn, debug_info):
@@ -50,7 +51,8 @@ def _refuse(eqn, debug_info):
 
 def _check_discharge(jaxpr, debug_info):
     """Refuses primitives that act on references and have no rule that replaces these by values."""
-    known = discharge._discharge_rules.keys() | discharge._partial_discharge_rules.keys()
+    known = set(discharge._discharge_rules)
+    known |= set(getattr(discharge, "_partial_discharge_rules", ()))  # one table since jax 0.11
     own = {"new_ref", "ref", "empty_ref", "free_ref", "freeze"}
     for eqn in jaxpr.eqns:
         on_refs = any(isinstance(v.aval, state.AbstractRef) for v in eqn.invars)
@@ -69,6 +71,18 @@ def _check_lowering(jaxpr, debug_info):
             _refuse(eqn, debug_info)
         for sub in pallas_fold.sub_jaxprs(eqn):
             _check_lowering(sub, debug_info)
+
+
+def _largest_value(jaxpr):
+    """Bytes of the largest result of the operations that do not fuse: products and loops."""
+    largest = 0
+    for eqn in jaxpr.eqns:
+        if eqn.primitive.name in pallas_fold.HEAVY_NAMES:
+            sizes = [v.aval.size * v.aval.dtype.itemsize for v in eqn.outvars
+                     if hasattr(v.aval, "shape") and hasattr(v.aval.dtype, "itemsize")]
+            largest = max(largest, *sizes)
+        largest = max([largest, *map(_largest_value, pallas_fold.sub_jaxprs(eqn))])
+    return largest
 
 
 @dataclasses.dataclass
@@ -189,24 +203,43 @@ class BlockedArray:
         chosen = Selection([], [], [], [], {})
         for i, dim in enumerate(self.dims):
             value, bound = found[i]
-            steps = dim.steps & parallel
-            if not dim.split:
-                whole = dim.kind == "blocked"
-                chosen.add(0 if whole else _start(value, bound, dim.size - dim.block),
-                           dim.size if whole else dim.block, None)
-                continue
-            if steps:
-                (step,) = steps
-                table = self.table(i, step, grid)
-                low, high = int(table.min()), int(table.max())
-                if not np.array_equal(table, np.arange(low, high + 1)):
-                    chosen.tables[len(chosen.starts)] = table - low
-                chosen.add(low, high - low + 1, step)
-            else:
+            steps = tuple(sorted(dim.steps & parallel))
+            if dim.kind == "blocked" and not dim.split:
+                chosen.add(0, dim.size, None)
+            elif dim.kind == "element":
+                if steps:
+                    starts = jnp.clip(self._gathered(i, steps, axes, scalars), 0,
+                                      dim.size - dim.block)
+                    within = jnp.arange(dim.block, dtype=np.int32)
+                    elements = starts[..., None] + within.reshape((1,) * len(steps) + (-1,))
+                    chosen.gather(dim.size, elements, (*steps, None))
+                else:
+                    chosen.add(_start(value, bound, dim.size - dim.block), dim.block, None)
+            elif not steps:
                 chosen.add(_start(value, bound, dim.count - 1), 1, "drop")
-            if dim.kind != "squeezed":
+            else:
+                table = self.table(i, steps[0], grid)
+                if table is None:
+                    chosen.gather(dim.count, self._gathered(i, steps, axes, scalars), steps)
+                else:
+                    chosen.take(table, steps[0])
+            if dim.split and dim.kind == "blocked":
                 chosen.add(0, dim.block, None)
         return chosen
+
+    def _gathered(self, index, steps, axes, scalars):
+        """The index of one dimension for all program ids of the grid dimensions `steps`."""
+        def at(ids):
+            ids = dict(zip(steps, ids))
+            here = [ProgramId(ids[d], axis.size, 0, axis.size - 1) if d in ids else axis
+                    for d, axis in enumerate(axes)]
+            return lax.convert_element_type(self.indices(here, scalars)[index][0], np.int32)
+
+        function = at
+        for depth in reversed(range(len(steps))):
+            function = jax.vmap(function, in_axes=([0 if k == depth else None
+                                                    for k in range(len(steps))],))
+        return function([jnp.arange(axes[d].size, dtype=np.int32) for d in steps])
 
 
 def _start(value, bound, limit):
@@ -218,8 +251,9 @@ def _start(value, bound, limit):
 
 @dataclasses.dataclass
 class Selection:
-    """A slice of an array in blocks. labels: per axis a grid dimension, "drop", or None for elements
-    of the block; tables: axes whose blocks are repeated or permuted, with the block of each step."""
+    """A slice of an array in blocks. labels: per axis its grid dimension, "drop", or None for elements
+    of the block; a tuple of them for gathered axes. tables: for axes that are repeated, permuted or
+    gathered, the index of each step."""
     starts: list
     sizes: list
     labels: list
@@ -233,8 +267,23 @@ class Selection:
         self.sizes.append(size)
         self.labels.append(label)
 
+    def take(self, table, step):
+        """Adds an axis of blocks with the index of each step, known now."""
+        low, high = int(table.min()), int(table.max())
+        if not np.array_equal(table, np.arange(low, high + 1)):
+            self.tables[len(self.starts)] = table - low
+        self.add(low, high - low + 1, step)
+
+    def gather(self, count, table, labels):
+        """Adds an axis with indices known when the program runs, which becomes several axes."""
+        self.tables[len(self.starts)] = table
+        self.add(0, count, labels)
+
     def kept_labels(self):
-        return [label for label in self.labels if label != "drop"]
+        kept = []
+        for label in self.labels:
+            kept += label if isinstance(label, tuple) else [label] if label != "drop" else []
+        return kept
 
     def _static(self):
         return all(isinstance(start, int) for start in self.starts)
@@ -248,9 +297,10 @@ class Selection:
             value = lax.slice(value, self.starts, ends)
         else:
             value = lax.dynamic_slice(value, self._dynamic_starts(), self.sizes)
-        for axis, table in self.tables.items():
-            value = _take_blocks(value, axis, table)
-        return lax.squeeze(value, self.drops)
+        value = lax.squeeze(value, self.drops)
+        for axis, table in reversed(self.tables.items()):
+            value = _take_blocks(value, axis - sum(drop < axis for drop in self.drops), table)
+        return value
 
     def write(self, value, update):
         update = lax.expand_dims(update, self.drops)
@@ -261,6 +311,8 @@ class Selection:
 
 def _take_blocks(value, axis, table):
     """value with the blocks table[0], table[1], ... along the axis."""
+    if not isinstance(table, np.ndarray):
+        return jnp.take(value, table, axis=axis, mode="clip")
     count = value.shape[axis]
     repeats = len(table) // count
     if repeats * count == len(table) and np.array_equal(table, np.arange(len(table)) // repeats):
@@ -289,8 +341,7 @@ class Kernel:
         self.blocks = range(scalar_count, scalar_count + block_count)
         self.scratch = range(scalar_count + block_count, len(body.invars))
         self.written[:scalar_count] = [False] * scalar_count
-        with grid_mapping.trace_env():
-            self.body, self.used = pe.dce_jaxpr(body, list(self.written))
+        self.body, self.used = self._without_dead_code(body, list(self.written))
         _check_lowering(self.body, debug_info)
         self.scratch_avals = dict(zip(self.scratch, scratch_avals))
         self.arrays = {position: BlockedArray(mapping, len(grid)) for position, mapping in
@@ -300,6 +351,10 @@ class Kernel:
         self.decided = frozenset()
         self.parallel = self._independent_dims()
         self.carries_scratch = any(self.used[position] for position in self.scratch)
+
+    def _without_dead_code(self, jaxpr, outputs):
+        with self.mapping.trace_env():
+            return pe.dce_jaxpr(jaxpr, outputs)
 
     def _independent_dims(self):
         everything = frozenset(range(len(self.grid)))
@@ -317,18 +372,13 @@ class Kernel:
         if self._has_side_effects():
             return frozenset()
         dims = {d for d, size in enumerate(self.grid) if isinstance(size, int) and size > 1}
-        dims -= depends.loops
-        while True:
-            fewer = {d for d in dims if self._blocks_allow(d, dims)}
-            if fewer == dims:
-                break
-            dims = fewer
-        return self._without_scratch_carries(frozenset(dims))
+        dims = frozenset(d for d in dims - depends.loops if self._blocks_allow(d))
+        return self._within_memory(self._without_scratch_carries(dims))
 
     def _has_side_effects(self):
         return any(not isinstance(effect, state.RefEffect) for effect in self.body.effects)
 
-    def _blocks_allow(self, step, dims):
+    def _blocks_allow(self, step):
         """True if all arrays are blocked so that the steps along a grid dimension are independent."""
         for position, array in self.arrays.items():
             if not (self.used[position] or self.written[position]):
@@ -336,14 +386,9 @@ class Kernel:
             at = [i for i, dim in enumerate(array.dims) if step in dim.steps]
             if len(at) > 1 or (self.written[position] and not at):
                 return False
-            for i in at:
-                if array.dims[i].steps & dims != {step}:
-                    return False
-                table = array.table(i, step, self.grid)
-                if table is None:
-                    return False
-                consecutive = np.array_equal(table, np.arange(table[0], table[0] + len(table)))
-                if self.written[position] and not consecutive:
+            if self.written[position]:
+                table = array.table(at[0], step, self.grid)
+                if table is None or not np.array_equal(table, table[0] + np.arange(len(table))):
                     return False
         return True
 
@@ -355,6 +400,17 @@ class Kernel:
                  if d not in dims and not (isinstance(size, int) and size == 1)]
         dims = frozenset(d for d in dims if not loops or d < loops[0])
         return dims if not self._first_step_reads_scratch(dims) else frozenset()
+
+    def _within_memory(self, dims):
+        """Removes dimensions until the largest value of the kernel that is kept takes, for all steps
+        at once, no more than MEMORY_LIMIT or than the arrays."""
+        arrays = sum(a.aval.size * a.aval.dtype.itemsize for a in self.arrays.values())
+        largest = _largest_value(self.body)
+        while dims and largest * np.prod([self.grid[d] for d in dims]) > max(MEMORY_LIMIT, arrays):
+            # Loops are outside of what is done at once, unless scratch is carried along them.
+            carried = any(self.used[position] for position in self.scratch)
+            dims -= {max(dims) if carried else min(dims)}
+        return dims
 
     def _first_step_reads_scratch(self, dims):
         """Traces the step at the start of all loops, where conditions on their indices are decided."""
@@ -370,7 +426,7 @@ class Kernel:
         args = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in self.body.invars]
         with self.mapping.trace_env():
             traced = pallas_fold.open_jaxpr(jax.make_jaxpr(first_step)(ids, args))[0]
-            _, used = pe.dce_jaxpr(traced, [True] * len(traced.outvars))
+        _, used = self._without_dead_code(traced, [True] * len(traced.outvars))
         used = used[len(ids):]
         positions = [p for p in range(len(self.used)) if self.used[p]]
         return any(u for p, u in zip(positions, used, strict=True) if p in self.scratch)

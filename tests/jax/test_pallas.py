@@ -106,7 +106,39 @@ def test_overlapping_elements(same, matrix):
         return call(kernel, jax.ShapeDtypeStruct((56, 32), x.dtype), grid=(7,), in_specs=[window],
                     out_specs=rows(8, 32))(x)
 
-    same(f, matrix)
+    assert "while" not in same(f, matrix)
+
+
+def test_indices_of_several_program_ids(same, matrix):
+    """Blocks numbered over two grid dimensions, of which one is a loop."""
+    def kernel(x, o):
+        @pl.when(pl.program_id(1) == 0)
+        def _():
+            o[...] = x[...]
+
+        o[...] += x[...]
+
+    def f(call, x):
+        return call(kernel, jax.ShapeDtypeStruct((32, 32), x.dtype), grid=(4, 2),
+                    in_specs=[pl.BlockSpec((8, 32), lambda i, k: (2 * i + k, 0))],
+                    out_specs=pl.BlockSpec((8, 32), lambda i, k: (i, 0)))(x)
+
+    assert "while" not in same(f, matrix)
+
+
+def test_products_of_all_steps_stay_within_a_limit(same, random, monkeypatch):
+    from hlocc import pallas_grid
+
+    monkeypatch.setattr(pallas_grid, "MEMORY_LIMIT", 1 << 10)
+
+    def kernel(x, o):
+        o[...] = (x[...] @ x[...].T).sum(0, keepdims=True)
+
+    def f(call, x):
+        return call(kernel, jax.ShapeDtypeStruct((8, 64), x.dtype), grid=(8,),
+                    in_specs=[rows(64, 2)], out_specs=rows(1, 64))(x)
+
+    assert "while" in same(f, random.standard_normal((512, 2)).astype(np.float32))
 
 
 def test_no_steps_and_few_steps(same, matrix):
@@ -253,7 +285,7 @@ def test_scalar_prefetch(same, matrix, random):
             out_specs=pl.BlockSpec((8, 32), lambda i, order: (i, 0)))
         return call(kernel, like(x), grid_spec=spec)(order, x)
 
-    same(f, random.permutation(8).astype(np.int32), matrix)
+    assert "while" not in same(f, random.permutation(8).astype(np.int32), matrix)
 
 
 def test_prints(capsys, matrix):

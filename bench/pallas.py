@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Times Pallas kernels: interpreted by XLA's cpu client, compiled by hlocc, and the same mathematics
+written for whole arrays on hlocc. The best of several rounds, in turns, in one process; prints a table,
+with --json one line of JSON a kernel. Run with JAX_PLATFORMS=hlocc.
+"""
+import argparse
+import functools
+import json
+import os
+import time
+
+os.environ.setdefault("JAX_PLATFORMS", "hlocc")
+
+import jax  # noqa: E402
+import jax.numpy as jnp  # noqa: E402
+import numpy as np  # noqa: E402
+from jax.experimental import pallas as pl  # noqa: E402
+from jax.experimental.pallas import tpu as pltpu  # noqa: E402
+
+random = np.random.default_rng(3)
+KERNELS = {}
+
+
+def kernel(*shapes):
+    """Registers f(call) -> (kernel function, plain function), with arguments of the shapes."""
+
+    def register(make):
+        KERNELS[make.__name__] = (make, shapes)
+        return make
+
+    return register
+
+
+def like(x):
+    return jax.ShapeDtypeStruct(x.shape, x.dtype)
+
+
+def tile(rows, columns, index):
+    return pl.BlockSpec((rows, columns), index)
+
+
+def by_rows(rows, columns):
+    return tile(rows, columns, lambda i: (i, 0))
+
+
+@kernel((2048, 2048), (2048, 2048))
+def add(call):
+    def body(x, y, o):
+        o[...] = x[...] + y[...]
+
+    def f(x, y):
+        spec = tile(256, 512, lambda i, j: (i, j))
+        return call(body, like(x), grid=(8, 4), in_specs=[spec, spec], out_specs=spec)(x, y)
+
+    return f, lambda x, y: x + y
+
+
+@kernel((2048, 2048))
+def gelu(call):
+    def body(x, o):
+        o[...] = jax.nn.gelu(x[...])
+
+    def f(x):
+        return call(body, like(x), grid=(32,), in_specs=[by_rows(64, 2048)],
+                    out_specs=by_rows(64, 2048))(x)
+
+    return f, jax.nn.gelu
+
+
+@kernel((2048, 1024))
+def softmax(call):
+    def body(x, o):
+        o[...] = jax.nn.softmax(x[...], axis=-1)
+
+    def f(x):
+        return call(body, like(x), grid=(256,), in_specs=[by_rows(8, 1024)],
+                    out_specs=by_rows(8, 1024))(x)
+
+    return f, jax.nn.softmax
+
+
+def normalised(x, scale, bias):
+    centred = x - x.mean(-1, keepdims=True)
+    return centred * jax.lax.rsqrt((centred * centred).mean(-1, keepdims=True) + 1e-5) * scale + bias
+
+
+@kernel((2048, 1024), (1024,), (1024,))
+def layer_norm(call):
+    def body(x, scale, bias, o):
+        o[...] = normalised(x[...], scale[...], bias[...])
+
+    def f(x, scale, bias):
+        whole = pl.BlockSpec((1024,), lambda i: (0,))
+        return call(body, like(x), grid=(128,), in_specs=[by_rows(16, 1024), whole, whole],
+                    out_specs=by_rows(16, 1024))(x, scale, bias)
+
+    return f, normalised
+
+
+@kernel((2048, 1024))
+def transpose(call):
+    def body(x, o):
+        o[...] = x[...].T
+
+    def f(x):
+        return call(body, jax.ShapeDtypeStruct(x.shape[::-1], x.dtype), grid=(16, 8),
+                    in_specs=[tile(128, 128, lambda i, j: (i, j))],
+                    out_specs=tile(128, 128, lambda i, j: (j, i)))(x)
+
+    return f, lambda x: x.T
+
+
+@kernel((2048, 2048))
+def column_sums(call):
+    def body(x, o):
+        @pl.when(pl.program_id(0) == 0)
+        def _():
+            o[...] = jnp.zeros_like(o)
+
+        o[...] += x[...].sum(0)
+
+    def f(x):
+        return call(body, jax.ShapeDtypeStruct((2048,), x.dtype), grid=(16,),
+                    in_specs=[by_rows(128, 2048)], out_specs=pl.BlockSpec((2048,), lambda i: (0,)))(x)
+
+    return f, lambda x: x.sum(0)
+
+
+@kernel((1024, 1024), (1024, 1024))
+def product(call):
+    def body(x, y, o):
+        o[...] = x[...] @ y[...]
+
+    def f(x, y):
+        return call(body, like(x), grid=(8, 8), in_specs=[tile(128, 1024, lambda i, j: (i, 0)),
+                                                          tile(1024, 128, lambda i, j: (0, j))],
+                    out_specs=tile(128, 128, lambda i, j: (i, j)))(x, y)
+
+    return f, jnp.matmul
+
+
+@kernel((1024, 1024), (1024, 1024))
+def product_accumulated(call):
+    def body(x, y, o, total):
+        @pl.when(pl.program_id(2) == 0)
+        def _():
+            total[...] = jnp.zeros_like(total)
+
+        total[...] += x[...] @ y[...]
+
+        @pl.when(pl.program_id(2) == pl.num_programs(2) - 1)
+        def _():
+            o[...] = jnp.maximum(total[...], 0)
+
+    def f(x, y):
+        return call(body, like(x), grid=(8, 8, 4), in_specs=[tile(128, 256, lambda i, j, k: (i, k)),
+                                                             tile(256, 128, lambda i, j, k: (k, j))],
+                    out_specs=tile(128, 128, lambda i, j, k: (i, j)),
+                    scratch_shapes=[pltpu.VMEM((128, 128), np.float32)])(x, y)
+
+    return f, lambda x, y: jnp.maximum(x @ y, 0)
+
+
+def attended(q, k, v):
+    scores = jax.nn.softmax(jnp.einsum("hqd,hkd->hqk", q, k) / 8, axis=-1)
+    return jnp.einsum("hqk,hkd->hqd", scores, v)
+
+
+@kernel((8, 1024, 64), (8, 1024, 64), (8, 1024, 64))
+def attention(call):
+    """Online softmax: a loop over blocks of keys inside the kernel."""
+    def body(q, k, v, o):
+        query = q[...] / 8
+
+        def step(i, carry):
+            top, total, result = carry
+            here = pl.ds(256 * i, 256)
+            scores = query @ k[here, :].T
+            new_top = jnp.maximum(top, scores.max(-1, keepdims=True))
+            e, scale = jnp.exp(scores - new_top), jnp.exp(top - new_top)
+            return (new_top, total * scale + e.sum(-1, keepdims=True), result * scale + e @ v[here, :])
+
+        size = query.shape[0]
+        start = (jnp.full((size, 1), -jnp.inf), jnp.zeros((size, 1)), jnp.zeros((size, 64)))
+        _, total, result = jax.lax.fori_loop(0, 4, step, start)
+        o[...] = result / total
+
+    def f(q, k, v):
+        own = pl.BlockSpec((None, 128, 64), lambda h, i: (h, i, 0))
+        whole = pl.BlockSpec((None, 1024, 64), lambda h, i: (h, 0, 0))
+        return call(body, like(q), grid=(8, 8), in_specs=[own, whole, whole], out_specs=own)(q, k, v)
+
+    return f, attended
+
+
+def best(functions, args, rounds):
+    """Least seconds of each function, called in turns."""
+    least = [float("inf")] * len(functions)
+    for _ in range(rounds):
+        for i, (f, a) in enumerate(zip(functions, args)):
+            start = time.perf_counter()
+            jax.block_until_ready(f(*a))
+            least[i] = min(least[i], time.perf_counter() - start)
+    return least
+
+
+def measure(name, rounds):
+    make, shapes = KERNELS[name]
+    values = [random.standard_normal(shape).astype(np.float32) for shape in shapes]
+    xla = jax.local_devices(backend="cpu")[0]
+    ours = [jax.device_put(x, jax.devices()[0]) for x in values]
+    theirs = [jax.device_put(x, xla) for x in values]
+    compiled, plain = make(pl.pallas_call)
+    interpreted, _ = make(functools.partial(pl.pallas_call, interpret=True))
+    compiled, plain, plain_xla, interpreted = map(jax.jit, (compiled, plain, lambda *a: plain(*a), interpreted))
+    results = [compiled(*ours), plain(*ours), plain_xla(*theirs), interpreted(*theirs)]
+    for result in results:
+        np.testing.assert_allclose(result, results[-1], rtol=2e-4, atol=2e-4)
+    seconds = best([compiled, plain, plain_xla], [ours, ours, theirs], rounds)
+    return [*seconds, *best([interpreted], [theirs], max(rounds // 10, 2))]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("names", nargs="*", help=", ".join(KERNELS))
+    args = parser.parse_args()
+    if not args.json:
+        print("| kernel | compiled ms | plain on hlocc | plain on XLA:CPU | interpreted on XLA:CPU "
+              "| compiled / plain | interpreted / compiled |\n|---|---:|---:|---:|---:|---:|---:|")
+    for name in args.names or KERNELS:
+        compiled, plain, plain_xla, interpreted = (1e3 * s for s in measure(name, args.rounds))
+        if args.json:
+            print(json.dumps({"kernel": name, "compiled_ms": compiled, "plain_ms": plain,
+                              "plain_xla_ms": plain_xla, "interpreted_xla_ms": interpreted}))
+        else:
+            print(f"| {name} | {compiled:.3f} | {plain:.3f} | {plain_xla:.3f} | {interpreted:.2f} "
+                  f"| {compiled / plain:.2f} | {interpreted / compiled:.0f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
