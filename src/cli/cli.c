@@ -409,3 +409,36 @@ hlo_status_t hlo_cli_print(const hlo_cli_t* cli, const hlo_module_t* module, hlo
   hlo_print_module(module, &options, out);
   return hlo_strbuf_status(out);
 }
+
+// ---- times
+
+static int compare_times(const void* a, const void* b) {
+  uint64_t x = *(const uint64_t*)a, y = *(const uint64_t*)b;
+  return (x > y) - (x < y);
+}
+
+hlo_status_t hlo_cli_bench(const hlo_cli_t* cli, const char* name,
+                           hlo_status_t (*run)(void* context), void* context, hlo_strbuf_t* out) {
+  size_t count = (size_t)cli->bench;
+  size_t bytes;
+  if (!hlo_size_mul(count, sizeof(uint64_t), &bytes)) return hlo_status_out_of_memory(SIZE_MAX);
+  uint64_t* times = hlo_mem_alloc(bytes);
+  if (!times) return hlo_status_out_of_memory(bytes);
+  hlo_status_t status = hlo_ok();
+  uint64_t total = 0;
+  for (size_t i = 0; i < count && hlo_status_is_ok(status); ++i) {
+    uint64_t start = hlo_os_now_ns();
+    status = run(context);
+    times[i] = hlo_os_now_ns() - start;
+    total += times[i];
+  }
+  if (hlo_status_is_ok(status)) {
+    qsort(times, count, sizeof *times, compare_times);
+    hlo_strbuf_printf(out,
+                      "@%s: %zu runs, least %.3f ms, median %.3f ms, mean %.3f ms, most %.3f ms\n",
+                      name, count, (double)times[0] / 1e6, (double)times[count / 2] / 1e6,
+                      (double)total / (double)count / 1e6, (double)times[count - 1] / 1e6);
+  }
+  hlo_mem_free(times);
+  return status;
+}

@@ -109,6 +109,12 @@ hlo_status_t hlo_cli_check_tile(hlo_cli_t* cli, hlo_strbuf_t* out) HLO_MUST_USE;
 /// Prints the kernel with the layouts that inference gives its values.
 hlo_status_t hlo_cli_opt_tile(hlo_cli_t* cli, hlo_strbuf_t* out) HLO_MUST_USE;
 
+/// Runs something cli->bench times and prints the times after `name`. errors: those of `run`,
+/// RESOURCE_EXHAUSTED
+hlo_status_t hlo_cli_bench(const hlo_cli_t* cli, const char* name,
+                           hlo_status_t (*run)(void* context), void* context,
+                           hlo_strbuf_t* out) HLO_MUST_USE;
+
 /// The bytes of cli->file, and their faults.
 /// owner: caller, hlo_cli_close() (also after a failure)
 typedef struct hlo_cli_source {

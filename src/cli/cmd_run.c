@@ -173,34 +173,8 @@ static hlo_status_t run_once(run_t* run) {
   return status;
 }
 
-static int compare_times(const void* a, const void* b) {
-  uint64_t x = *(const uint64_t*)a, y = *(const uint64_t*)b;
-  return (x > y) - (x < y);
-}
-
-static hlo_status_t bench(run_t* run, hlo_strbuf_t* out) {
-  size_t count = (size_t)run->cli->bench;
-  size_t bytes;
-  if (!hlo_size_mul(count, sizeof(uint64_t), &bytes)) return hlo_status_out_of_memory(SIZE_MAX);
-  uint64_t* times = hlo_mem_alloc(bytes);
-  if (!times) return hlo_status_out_of_memory(bytes);
-  hlo_status_t status = hlo_ok();
-  uint64_t total = 0;
-  for (size_t i = 0; i < count && hlo_status_is_ok(status); ++i) {
-    uint64_t start = hlo_os_now_ns();
-    status = run_once(run);
-    times[i] = hlo_os_now_ns() - start;
-    total += times[i];
-  }
-  if (hlo_status_is_ok(status)) {
-    qsort(times, count, sizeof *times, compare_times);
-    hlo_strbuf_printf(
-        out, "@%s: %zu runs, least %.3f ms, median %.3f ms, mean %.3f ms, most %.3f ms\n",
-        run->func->name, count, (double)times[0] / 1e6, (double)times[count / 2] / 1e6,
-        (double)total / (double)count / 1e6, (double)times[count - 1] / 1e6);
-  }
-  hlo_mem_free(times);
-  return status;
+static hlo_status_t run_again(void* context) {
+  return run_once(context);
 }
 
 // ---- results
@@ -323,7 +297,7 @@ static hlo_status_t run_function(run_t* run, hlo_module_t* module, hlo_strbuf_t*
   HLO_TRY(make_inputs(run));
   HLO_TRY(compile_function(run, module));
   HLO_TRY(run_once(run));
-  if (run->cli->bench) HLO_TRY(bench(run, out));
+  if (run->cli->bench) HLO_TRY(hlo_cli_bench(run->cli, run->func->name, run_again, run, out));
   return show_results(run, out);
 }
 

@@ -2,9 +2,12 @@
 // Kernels of Tile IR in text: run, check and print them.
 #include <string.h>
 
+#include "base/threads.h"
 #include "base/tuning.h"
 #include "cli/cli.h"
 #include "cli/value.h"
+#include "codegen/image/tile_program.h"
+#include "compiler/compiler.h"
 #include "compiler/execute.h"
 #include "tile/ir.h"
 
@@ -101,15 +104,60 @@ static void print_line(HLO_UNUSED void* context, const char* line) {
   hlo_cli_write("\n", 1);
 }
 
-static hlo_status_t run_kernel(const hlo_cli_t* cli, loaded_t* loaded) {
-  const hlo_tile_kernel_t* kernel = loaded->kernel;
+// A kernel that is run once or several times.
+typedef struct kernel_run {
+  const hlo_cli_t* cli;
+  const hlo_tile_kernel_t* kernel;
+  hlo_tile_program_t* program;  // NULL: interpreted
+  hlo_pool_t* pool;
+  void** buffers;
+} kernel_run_t;
+
+static hlo_status_t run_once(void* context) {
+  const kernel_run_t* run = context;
+  if (run->program) {
+    const hlo_parallel_t parallel = hlo_parallel_on_pool(run->pool);
+    hlo_tile_program_run(run->program, run->buffers, &parallel);
+    return hlo_ok();
+  }
   hlo_tile_meaning_t meaning = *hlo_tile_meaning_of_reference();
   meaning.print = print_line;
-  void** buffers = hlo_arena_array(&loaded->arena, kernel->buffer_count + 1, sizeof *buffers);
+  return run->cli->find_races ? hlo_tile_kernel_find_races(run->kernel, &meaning, run->buffers)
+                              : hlo_tile_kernel_run(run->kernel, &meaning, run->buffers);
+}
+
+// Compiles the kernel if the options ask for machine code; a kernel with operations that have none
+// is interpreted, as is one for a processor without an encoder.
+static hlo_status_t compile_kernel(kernel_run_t* run) {
+  const hlo_backend_t* backend;
+  hlo_target_t target;
+  const char* wanted = run->cli->config.backend;
+  HLO_TRY(hlo_backend_choose(*wanted ? wanted : NULL, &backend));
+  if (backend != hlo_backend_find("native") || run->cli->find_races) return hlo_ok();
+  HLO_TRY(hlo_target_find(run->cli->config.cpu, false, &target));
+  hlo_status_t status = hlo_tile_program_create(run->kernel, &target, &run->program);
+  const hlo_status_code_t code = hlo_status_code(status);
+  if (code != HLO_STATUS_UNIMPLEMENTED && code != HLO_STATUS_PERMISSION_DENIED) return status;
+  HLO_LOG(&run->cli->observer.log, INFO, "interpreted: %s", hlo_status_message(status));
+  hlo_status_release(status);
+  return hlo_ok();
+}
+
+static hlo_status_t run_kernel(const hlo_cli_t* cli, loaded_t* loaded, hlo_strbuf_t* out) {
+  const hlo_tile_kernel_t* kernel = loaded->kernel;
+  kernel_run_t run = {.cli = cli, .kernel = kernel};
+  run.buffers = hlo_arena_array(&loaded->arena, kernel->buffer_count + 1, sizeof *run.buffers);
   HLO_TRY(hlo_arena_status(&loaded->arena));
-  for (uint32_t i = 0; i < kernel->buffer_count; ++i) buffers[i] = loaded->tensors[i]->data;
-  hlo_status_t status = cli->find_races ? hlo_tile_kernel_find_races(kernel, &meaning, buffers)
-                                        : hlo_tile_kernel_run(kernel, &meaning, buffers);
+  for (uint32_t i = 0; i < kernel->buffer_count; ++i) run.buffers[i] = loaded->tensors[i]->data;
+  hlo_status_t status = compile_kernel(&run);
+  if (hlo_status_is_ok(status) && run.program) {
+    status = hlo_pool_create((uint32_t)cli->config.num_threads, &run.pool);
+  }
+  if (hlo_status_is_ok(status)) {
+    status = cli->bench ? hlo_cli_bench(cli, kernel->name, run_once, &run, out) : run_once(&run);
+  }
+  hlo_pool_release(run.pool);
+  hlo_tile_program_release(run.program);
   return hlo_status_annotate(status, "%s: error", cli->file);
 }
 
@@ -132,15 +180,15 @@ static hlo_status_t load_and_run(const hlo_cli_t* cli, loaded_t* loaded, hlo_str
   HLO_TRY(check_counts(cli, loaded->kernel));
   HLO_TRY(infer(cli, loaded->kernel));
   HLO_TRY(make_tensors(cli, loaded));
-  HLO_TRY(run_kernel(cli, loaded));
+  HLO_TRY(run_kernel(cli, loaded, out));
   return show_results(cli, loaded, out);
 }
 
 hlo_status_t hlo_cli_run_tile(hlo_cli_t* cli, hlo_strbuf_t* out) {
-  if (cli->bench || cli->profile || cli->device_count || cli->function || cli->probe_dir) {
+  if (cli->profile || cli->device_count || cli->function || cli->probe_dir) {
     return hlo_invalid_argument(
-        "%s: error: kernels of Tile IR take --input, --random, --seed, --print, --output and "
-        "--find-races",
+        "%s: error: kernels of Tile IR take --input, --random, --seed, --print, --output, --bench "
+        "and --find-races",
         cli->file);
   }
   loaded_t loaded;

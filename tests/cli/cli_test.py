@@ -73,6 +73,22 @@ SCALE = """kernel scale version 3 {
 }
 """
 
+# Blocks of a product of integers; a parallel loop over blocks of rows.
+PRODUCT = """kernel product version 3 {
+  buffer s32[32, 40]
+  buffer s32[40, 45]
+  buffer s32[32, 45] out
+  %0 = reference 0 : s32[32, 40]
+  %1 = reference 1 : s32[40, 45]
+  %2 = reference 2 : s32[32, 45]
+  parallel d0 = 0..4 by 1 {
+    %3 = slice [8*d0, 0] sizes [8, 40] %0 : s32[8, 40]
+    %4 = slice [8*d0, 0] sizes [8, 45] %2 : s32[8, 45]
+    mma [1] x [0] %4, %3, %1
+  }
+}
+"""
+
 # The bits of a factor depend on the lanes that its sums run over.
 CHOLESKY = """func.func @main(%a: tensor<96x96xf32>) -> tensor<96x96xf32> {
   %0 = "stablehlo.dot_general"(%a, %a) <{dot_dimension_numbers = #stablehlo.dot<
@@ -640,8 +656,13 @@ class CliTest(ToolTest):
         self.assertEqual(said, self.good("run", "--find-races", *args))
         self.assertIn("ok, kernel scale, version 3, 17 operations", self.good("check", path))
         self.assertRegex(self.good("opt", path), r"ref_load \[d1, d2\] %2 : f32 <4x8")
+        self.assertIn("@scale: 3 runs, least", self.good("run", "--random", "--bench=3", path))
+        product = self.write("product.tile", PRODUCT)
+        said = self.good("run", "--print", "--random", product)
+        self.assertIn("tensor<32x45xi32>", said)
+        self.assertEqual(said, self.good("run", "--print", "--random", "--backend=tile", product))
         for args, part in [((), "has 2 inputs, but 0 are given"),
-                           (("--random", "--bench"), "take --input"),
+                           (("--random", "--profile"), "take --input"),
                            (("--random", "--input=3xf32=1"), "input 0 of scale"),
                            (("--random", *3 * ["--output=@a.npy"]), "has 2 results")]:
             self.assertIn(part, self.bad(1, "run", *args, path))
