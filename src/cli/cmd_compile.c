@@ -158,12 +158,16 @@ static hlo_status_t choose_output(hlo_cli_t* cli, output_t* output) {
     output->is_program = cli->header && output->listing.form == HLO_LISTING_C;
   } else {
     return hlo_invalid_argument(
-        "unknown form --emit=%s, expected fusion, tile, plan, vir, c, asm, tilings or spmd",
+        "unknown form --emit=%s, expected fusion, tile, plan, vir, c, asm, ptx, tilings or spmd",
         cli->emit);
   }
   if (cli->header && !output->is_program) {
     return hlo_invalid_argument("--header needs -o FILE.c, FILE.o or FILE.so, or --emit=c");
   }
+  if ((cli->gpu != NULL) != (output->is_wanted && output->listing.form == HLO_LISTING_PTX)) {
+    return hlo_invalid_argument("--emit=ptx and --target=NAME need each other");
+  }
+  output->listing.gpu = cli->gpu;
   if (output->is_program) {
     output->listing.header = &output->header;
     output->listing.name = base_name(cli, cli->header ? cli->header : cli->save);

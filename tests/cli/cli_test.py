@@ -467,6 +467,15 @@ class CliTest(ToolTest):
             self.assertRegex(text, r"(?m)^ +[0-9a-f]+:( [0-9a-f]{2})+ +v?addps ")
         self.assertEqual(self.good("compile", "--emit=asm", path), text)
 
+    def test_emit_ptx(self):
+        text = self.good("compile", "--emit=ptx", "--target=sm_90a", stdin=ADD)
+        self.assertRegex(text, r"^// \w+: \d+ threads\n\.version 8\.0\n\.target sm_90a\n")
+        self.assertIn(".visible .entry", text)
+        self.assertIn("add.rn", text)
+        self.assertIn("sm_120f", self.bad(1, "compile", "--emit=ptx", "--target=sm_1", stdin=ADD))
+        self.assertIn("need each other", self.bad(1, "compile", "--emit=ptx", stdin=ADD))
+        self.assertIn("need each other", self.bad(1, "compile", "--target=sm_80", stdin=ADD))
+
     def test_absent_machines(self):
         if " sse2" not in self.good("info"):
             return

@@ -298,7 +298,7 @@ bool hlo_listing_find(const char* name, hlo_listing_form_t* out_form) {
   static const char* const names[] = {
       [HLO_LISTING_FUSION] = "fusion",   [HLO_LISTING_TILE] = "tile", [HLO_LISTING_PLAN] = "plan",
       [HLO_LISTING_VIR] = "vir",         [HLO_LISTING_C] = "c",       [HLO_LISTING_ASM] = "asm",
-      [HLO_LISTING_TILINGS] = "tilings", [HLO_LISTING_SPMD] = "spmd"};
+      [HLO_LISTING_TILINGS] = "tilings", [HLO_LISTING_PTX] = "ptx",   [HLO_LISTING_SPMD] = "spmd"};
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
     if (strcmp(names[i], name) != 0) continue;
     *out_form = (hlo_listing_form_t)i;

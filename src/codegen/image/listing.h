@@ -16,6 +16,7 @@ typedef enum hlo_listing_form {
   HLO_LISTING_C,         // self-contained C source (codegen/c/emit.h)
   HLO_LISTING_ASM,       // machine code, disassembled if objdump is installed
   HLO_LISTING_TILINGS,   // possible tilings of each fusion; all tiles of products
+  HLO_LISTING_PTX,       // kernels in the assembly language of NVIDIA's GPUs
   HLO_LISTING_SPMD,      // what one device computes, keeps and sends (compiler/spmd_listing.h)
   HLO_LISTING_OBJECT,    // an object file, not text (object.h)
   HLO_LISTING_LOCATION,  // the operation of the code at `location`
@@ -27,11 +28,12 @@ typedef struct hlo_listing {
   hlo_strbuf_t* out;     // appended to; lent
   hlo_strbuf_t* header;  // of object files and self-contained C source; NULL: not requested
   const char* name;      // of the function in them
+  const char* gpu;       // of PTX: its target, such as "sm_90a"
   const char* location;  // "0x1f3" in the whole code, or "main::chunk5+0x42" as perf prints it
 } hlo_listing_t;
 
-/// Finds the form called fusion, tile, plan, vir, c, asm, tilings or spmd; returns false for other
-/// names.
+/// Finds the form called fusion, tile, plan, vir, c, asm, ptx, tilings or spmd; returns false for
+/// other names.
 bool hlo_listing_find(const char* name, hlo_listing_form_t* out_form);
 
 /// Prints C source, machine code or a location in it, for a verified module made from `func`; does

@@ -17,6 +17,7 @@
 #include "codegen/isa/isa.h"
 #include "codegen/loops/tile_kernel.h"
 #include "codegen/memory/remat.h"
+#include "codegen/ptx/kernel.h"
 #include "codegen/vir/interp.h"
 #include "codegen/vir/saved.h"
 
@@ -240,6 +241,30 @@ static hlo_status_t print_tiles(const hlo_plan_t* plan, const hlo_code_options_t
   return status;
 }
 
+// Appends a kernel as PTX, or the reason why it has none.
+static hlo_status_t print_ptx(const hlo_kernel_t* kernel, uint32_t number,
+                              const hlo_ptx_target_t* target, hlo_strbuf_t* out) {
+  HLO_SCOPED_ARENA arena = {0};
+  hlo_tile_kernel_t* tile = NULL;
+  hlo_status_t status = hlo_kernel_to_tile(kernel, false, &arena, &tile);
+  const size_t start = out->length;
+  if (hlo_status_is_ok(status)) status = hlo_ptx_emit_tile(tile, target, out);
+  if (hlo_status_code(status) != HLO_STATUS_UNIMPLEMENTED) return status;
+  out->length = start;
+  hlo_strbuf_printf(out, "// fusion%u: %s\n", number, hlo_status_message(status));
+  hlo_status_release(status);
+  return hlo_ok();
+}
+
+static hlo_status_t list_ptx(const hlo_plan_t* plan, const hlo_listing_t* listing) {
+  hlo_ptx_target_t target;
+  HLO_TRY(hlo_ptx_target_parse(listing->gpu, &target));
+  for (uint32_t i = 0; i < plan->schedule->fusion_count; ++i) {
+    if (plan->kernels[i]) HLO_TRY(print_ptx(plan->kernels[i], i, &target, listing->out));
+  }
+  return hlo_ok();
+}
+
 static hlo_status_t list_tilings(const hlo_plan_t* plan, hlo_strbuf_t* out) {
   for (uint32_t i = 0; i < plan->schedule->fusion_count; ++i) {
     if (!plan->kernels[i]) continue;
@@ -309,6 +334,7 @@ static hlo_status_t make_plan(hlo_module_t* module, const hlo_func_t* func,
     HLO_TRY(hlo_schedule_print((*out_plan)->schedule, func, options->listing->out));
   }
   if (is_listed(options, HLO_LISTING_PLAN)) hlo_plan_print(*out_plan, options->listing->out);
+  if (is_listed(options, HLO_LISTING_PTX)) HLO_TRY(list_ptx(*out_plan, options->listing));
   if (is_listed(options, HLO_LISTING_TILINGS)) {
     HLO_TRY(list_tilings(*out_plan, options->listing->out));
   }

@@ -405,7 +405,7 @@ void hlo_kernel_emit_tile(const hlo_kernel_t* kernel, hlo_vir_builder_t* b,
     cut.loops[0].size = kernel->chunk_size;
   }
   for (uint32_t i = 0; i < cut.count; ++i) cut.loops[i].iv = kernel->loops[i];
-  hlo_tile_emit(kernel->lowered, kernel->target, &cut, b, addresses);
+  hlo_tile_emit(kernel->lowered, kernel->target, &cut, NULL, b, addresses);
 }
 
 const hlo_tile_kernel_t* hlo_kernel_tile(const hlo_kernel_t* kernel) {

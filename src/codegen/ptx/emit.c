@@ -107,6 +107,7 @@ static const char* index_name(uint32_t op) {
 
 // The last parameter is the number of the thread.
 static void emit_param(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value, hlo_ptx_reg_t to) {
+  if (e->has_table && value->imm == 0) return;  // only its words are read
   if (value->imm + 1 < (int64_t)e->func->param_count) {
     hlo_ptx_line(e, "ld.param.u64 $, [param_#]", to, value->imm);
     return;
@@ -253,6 +254,25 @@ static void emit_store(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value, const
                hlo_ptx_reg(value->operands[0]));
 }
 
+static bool is_table(const hlo_ptx_emitter_t* e, const hlo_vir_value_t* value) {
+  return e->has_table && value && value->op == HLO_VIR_param && value->imm == 0;
+}
+
+// Reads a word of the table.
+static void emit_word(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value) {
+  enum { WORD_BYTES = 8, WORD_WIDTH = 3 };
+  const bool is_word = (value->flags >> HLO_VIR_WIDTH_SHIFT & 3) == WORD_WIDTH &&
+                       !hlo_vir_operand(value, 1) && value->imm >= 0 &&
+                       value->imm % WORD_BYTES == 0;
+  if (!is_word) {
+    hlo_ptx_refuse(e, value, "the table of parameters is read word by word");
+    return;
+  }
+  const int64_t word = value->imm / WORD_BYTES;
+  if (word >= e->param_count) e->param_count = (uint32_t)word + 1;
+  hlo_ptx_line(e, "ld.param.u64 $, [param_#]", hlo_ptx_reg(value), word);
+}
+
 static void emit_index_memory(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value,
                               const char* space) {
   const address_t address = emit_address(e, value);
@@ -270,6 +290,10 @@ static void emit_index_memory(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value
 
 static void emit_memory(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value) {
   const char* space = e->has_stack ? "" : ".global";
+  if (value->op == HLO_VIR_iload && is_table(e, value->operands[0])) {
+    emit_word(e, value);
+    return;
+  }
   switch (value->op) {
     case HLO_VIR_iload:
     case HLO_VIR_istore: emit_index_memory(e, value, space); return;
@@ -414,6 +438,12 @@ static void emit_control(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value) {
 
 static void emit_value(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value) {
   const hlo_vir_class_t klass = hlo_vir_opcode_class((hlo_vir_opcode_t)value->op);
+  for (uint32_t i = 0; i < value->operand_count; ++i) {
+    if (is_table(e, value->operands[i]) && value->op != HLO_VIR_iload) {
+      hlo_ptx_refuse(e, value, "the table of parameters has no address");
+      return;
+    }
+  }
   if (value->type.lanes > 1 ||
       (value->operand_count && value->operands[0] && value->operands[0]->type.lanes > 1)) {
     hlo_ptx_refuse(e, value, "a thread has one lane");
@@ -467,7 +497,7 @@ static void print_kernel(const hlo_ptx_emitter_t* e, hlo_strbuf_t* out) {
   char name[HLO_PTX_KERNEL_NAME_BYTES];
   hlo_ptx_kernel_name(func, name);
   hlo_strbuf_printf(out, "\n.visible .entry %s(", name);
-  for (uint32_t i = 0; i + 1 < func->param_count; ++i) {
+  for (uint32_t i = 0; i < e->param_count; ++i) {
     hlo_strbuf_printf(out, "%s.param .u64 param_%" PRIu32, i ? ", " : "", i);
   }
   hlo_strbuf_puts(out, ") {\n");
@@ -485,6 +515,8 @@ static hlo_status_t emit_func(const hlo_vir_func_t* func, const hlo_ptx_target_t
                          .func = func,
                          .flushes = func->module->subnormals == HLO_SUBNORMALS_FLUSH,
                          .has_stack = has_stack(func->body),
+                         .has_table = func->param_count == 2,
+                         .param_count = func->param_count == 2 ? 0 : func->param_count - 1,
                          .register_count = func->value_count};
   emit_block(&e, func->body);
   hlo_status_t status = e.failure;

@@ -12,10 +12,11 @@ enum { HLO_PTX_KERNEL_NAME_BYTES = 96 };
 void hlo_ptx_kernel_name(const hlo_vir_func_t* func, char name[HLO_PTX_KERNEL_NAME_BYTES]);
 
 /// Appends a PTX module with one kernel for each function of a verified module: parameters are
-/// 64-bit words in order, without the last one, which is the number of the thread. Memory that the
-/// parameters point to is global; integers and floats have the semantics of vir.def, in which
-/// subnormal f64 are not flushed. errors : UNIMPLEMENTED, naming function and operation, for
-/// vectors of several lanes, calls,
+/// 64-bit words in order, without the last one, which is the number of the thread. A function of
+/// two parameters has a table of words as the first one, which it reads word by word at constant
+/// offsets: the words are the kernel's parameters. Memory that the parameters point to is global;
+/// integers and floats have the semantics of vir.def, in which subnormal f64 are not flushed.
+/// errors : UNIMPLEMENTED, naming function and operation, for vectors of several lanes, calls,
 ///          suspensions, tile registers; for f64 where subnormals are flushed; RESOURCE_EXHAUSTED
 hlo_status_t hlo_ptx_emit(const hlo_vir_module_t* module, const hlo_ptx_target_t* target,
                           hlo_strbuf_t* out) HLO_MUST_USE;

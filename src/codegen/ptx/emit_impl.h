@@ -27,6 +27,8 @@ typedef struct hlo_ptx_emitter {
   const hlo_vir_func_t* func;
   bool flushes;             // subnormal f32
   bool has_stack;           // in this function: addresses may be of local memory
+  bool has_table;           // its first parameter is a table
+  uint32_t param_count;     // of the kernel
   uint32_t register_count;  // of each kind; numbers of values, then of temporaries
   hlo_strbuf_t body;        // of this function
   hlo_status_t failure;     // the first one

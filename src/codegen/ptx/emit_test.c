@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/test_util.h"
+#include "codegen/ptx/assembler_test.inl"
 #include "codegen/ptx/run_test.inl"
 #include "codegen/vir/interp.h"
 #include "codegen/vir/lane_cases_test.inl"
@@ -37,7 +37,7 @@ static hlo_status_t emit(const hlo_vir_module_t* module, hlo_strbuf_t* out) {
 static void run_text(const hlo_strbuf_t* text, const hlo_vir_func_t* func, uint8_t* memory) {
   char name[HLO_PTX_KERNEL_NAME_BYTES];
   hlo_ptx_kernel_name(func, name);
-  ptx_run(hlo_strbuf_text(text), name, (uint64_t[]){0, (uintptr_t)memory}, 2, NULL);
+  ptx_run(hlo_strbuf_text(text), name, 1, (uint64_t[]){0, (uintptr_t)memory}, 2, NULL);
 }
 
 // ---- single operations -------------------------------------------------------------------------
@@ -140,30 +140,18 @@ static void add_case(const lane_case_t* c, void* context) {
     lane_cases_func(context, c, (bits > result_bits ? bits : result_bits) / 8);
 }
 
-// Runs the assembler that HLOCC_PTXAS names on a module for a target.
-static void assemble(const char* assembler, const hlo_vir_module_t* module,
-                     const char* target_name) {
-  char path[] = "/tmp/hlocc_ptx_XXXXXX", command[512];
+static void assemble(const hlo_vir_module_t* module, const char* target_name) {
   hlo_ptx_target_t target;
   HLO_SCOPED_STRBUF text = {0};
   hlo_test_check(hlo_ptx_target_parse(target_name, &target));
   hlo_test_check(hlo_ptx_emit(module, &target, &text));
-  const int file = mkstemp(path);
-  assert_true(file >= 0);
-  assert_int_equal(write(file, hlo_strbuf_text(&text), text.length), text.length);
-  close(file);
-  snprintf(command, sizeof command, "%s -O1 --warning-as-error -arch=%s -o /dev/null %s", assembler,
-           target_name, path);
-  const int result = system(command);
-  if (result == 0) remove(path);
-  assert_int_equal(result, 0);
+  ptx_assemble(&text, target_name);
 }
 
 static void test_assembled(void** state) {
   (void)state;
   static const char* const targets[] = {"sm_80", "sm_90a", "sm_100a", "sm_120a"};
-  const char* assembler = getenv("HLOCC_PTXAS");
-  if (!assembler || !*assembler) skip();
+  ptx_skip_without_assembler();
   hlo_vir_module_t* module = new_module(HLO_SUBNORMALS_KEEP);
   const random_vir_options_t options = {.vector_bytes = 8,
                                         .max_lanes = 1,
@@ -173,8 +161,7 @@ static void test_assembled(void** state) {
   lane_cases_each(add_case, module);
   for (uint32_t seed = 0; seed < 8; ++seed) random_vir_func(module, "random", seed, &options);
   hlo_vir_module_add_blob(module, "constant", 8);
-  for (size_t i = 0; i < sizeof targets / sizeof *targets; ++i)
-    assemble(assembler, module, targets[i]);
+  for (size_t i = 0; i < sizeof targets / sizeof *targets; ++i) assemble(module, targets[i]);
   hlo_vir_module_release(module);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the PTX text that emit.c writes, one thread, on host memory: a reading of the language that
-// shares nothing with the emitter. For tests only; an instruction that it does not know fails the
-// test.
+// Runs the PTX text that emit.c writes, thread by thread, on host memory: a reading of the language
+// that shares nothing with the emitter. For tests only; an instruction that it does not know fails
+// the test.
 #include <fenv.h>
 #include <math.h>
 #include <string.h>
@@ -20,7 +20,8 @@ typedef struct ptx_run {
   uint32_t line_count;
   uint64_t* registers[PTX_KINDS];
   uint32_t register_count;
-  uint64_t params[8];
+  uint64_t params[32];
+  uint64_t thread;
   uint8_t stacks[16][4096];
   uint64_t stack_numbers[16];
   uint32_t stack_count;
@@ -77,7 +78,8 @@ static uint64_t* ptx_register(ptx_run_t* run, const char* name) {
   static const char* const prefixes[PTX_KINDS] = {"p", "h", "r", "rd", "f", "fd"};
   const size_t letters = strcspn(name + 1, "0123456789");
   for (uint32_t kind = 0; kind < PTX_KINDS; ++kind) {
-    if (strlen(prefixes[kind]) != letters || strncmp(name + 1, prefixes[kind], letters) != 0) continue;
+    if (strlen(prefixes[kind]) != letters || strncmp(name + 1, prefixes[kind], letters) != 0)
+      continue;
     const uint32_t number = (uint32_t)atoi(name + 1 + letters);
     assert_true(number < run->register_count);
     return &run->registers[kind][number];
@@ -87,8 +89,7 @@ static uint64_t* ptx_register(ptx_run_t* run, const char* name) {
 }
 
 static uint64_t ptx_value(ptx_run_t* run, const char* operand) {
-  if (strncmp(operand, "%ctaid", 6) == 0 || strncmp(operand, "%tid", 4) == 0) return 0;
-  if (strncmp(operand, "%ntid", 5) == 0) return 1;
+  if (strchr(operand, '.')) return 0;  // %ctaid.x and %ntid.x: one block
   if (operand[0] == '%') return *ptx_register(run, operand);
   if (strncmp(operand, "0f", 2) == 0 || strncmp(operand, "0d", 2) == 0) {
     return strtoull(operand + 2, NULL, 16);
@@ -222,15 +223,16 @@ static uint64_t ptx_clamped(double x, ptx_type_t type) {
 static uint64_t ptx_converted(const ptx_insn_t* insn, uint64_t word) {
   const ptx_type_t to = insn->other, from = insn->type;
   if (to.letter != 'f' && from.letter != 'f') {
-    const uint64_t wide = from.letter == 's' ? (uint64_t)ptx_signed(word, from.bits)
-                                             : ptx_low(word, from.bits);
+    const uint64_t wide =
+        from.letter == 's' ? (uint64_t)ptx_signed(word, from.bits) : ptx_low(word, from.bits);
     return ptx_low(wide, to.bits);
   }
-  if (from.letter == 'f' && from.bits == 16) return ptx_word((double)hlo_f16_to_f32((uint16_t)word), 32);
+  if (from.letter == 'f' && from.bits == 16)
+    return ptx_word((double)hlo_f16_to_f32((uint16_t)word), 32);
   if (to.letter == 'f' && to.bits == 16) return hlo_f32_to_f16(ptx_f32(word));
   if (from.letter != 'f' && to.bits == 32) {
-    const float x = from.letter == 's' ? (float)ptx_signed(word, from.bits)
-                                       : (float)ptx_low(word, from.bits);
+    const float x =
+        from.letter == 's' ? (float)ptx_signed(word, from.bits) : (float)ptx_low(word, from.bits);
     return ptx_word((double)x, 32);
   }
   double x = ptx_number(word, from, insn->flushes);
@@ -245,10 +247,10 @@ static bool ptx_compared(const ptx_insn_t* insn, uint64_t a, uint64_t b) {
   const double x = ptx_number(a, insn->type, insn->flushes);
   const double y = ptx_number(b, insn->type, insn->flushes);
   const uint64_t bias = is_unsigned ? 0 : UINT64_C(1) << 63;
-  const uint64_t i = (is_unsigned ? ptx_low(a, insn->type.bits)
-                                  : (uint64_t)ptx_signed(a, insn->type.bits)) ^ bias;
-  const uint64_t j = (is_unsigned ? ptx_low(b, insn->type.bits)
-                                  : (uint64_t)ptx_signed(b, insn->type.bits)) ^ bias;
+  const uint64_t i =
+      (is_unsigned ? ptx_low(a, insn->type.bits) : (uint64_t)ptx_signed(a, insn->type.bits)) ^ bias;
+  const uint64_t j =
+      (is_unsigned ? ptx_low(b, insn->type.bits) : (uint64_t)ptx_signed(b, insn->type.bits)) ^ bias;
   const bool is_nan = is_float && (isnan(x) || isnan(y));
   if (strcmp(condition, "nan") == 0) return is_nan;
   if (strcmp(condition, "num") == 0) return !is_nan;
@@ -354,8 +356,11 @@ static void ptx_parse_operand(ptx_run_t* run, ptx_insn_t* insn, char* text) {
     if (plus) *plus = 0;
     text[strcspn(text, "]")] = 0;
   }
-  const bool is_special = strchr(text, '.') != NULL;
-  if (*text == '%' && !is_special) insn->registers[at] = ptx_register(run, text);
+  if (strncmp(text, "%tid.x", 6) == 0) {
+    insn->registers[at] = &run->thread;
+  } else if (*text == '%' && !strchr(text, '.')) {
+    insn->registers[at] = ptx_register(run, text);
+  }
   insn->words[at] = ptx_value(run, text);
 }
 
@@ -391,7 +396,7 @@ static void ptx_parse(ptx_run_t* run, char* line, ptx_insn_t* insn) {
       ptx_parse_operand(run, insn, item);
     }
   }
-  insn->result_bits = is_predicate                                             ? 1
+  insn->result_bits = is_predicate                                            ? 1
                       : strcmp(name, "popc") == 0 || strcmp(name, "clz") == 0 ? 32
                       : strcmp(name, "cvt") == 0                              ? insn->other.bits
                       : ptx_has(insn, "wide")                                 ? 64
@@ -413,13 +418,14 @@ static void ptx_execute(const ptx_run_t* run) {
   }
 }
 
-/// Runs the kernel of a name in a module's text, with parameters as words.
-static void ptx_run(const char* text, const char* name, const uint64_t* params, uint32_t param_count,
-                    const uint8_t* const* blobs) {
+/// Runs threads of the kernel of a name in a module's text, with parameters as words.
+static inline void ptx_run(const char* text, const char* name, uint64_t threads,
+                           const uint64_t* params, uint32_t param_count,
+                           const uint8_t* const* blobs) {
   hlo_arena_t arena;
   hlo_arena_init(&arena, 0);
   ptx_run_t* run = hlo_arena_alloc_zeroed(&arena, sizeof *run);
-  char entry[128], *rest;
+  char entry[160], *rest;
   snprintf(entry, sizeof entry, ".entry %s(", name);
   const char* start = strstr(text, entry);
   assert_non_null(start);
@@ -433,10 +439,11 @@ static void ptx_run(const char* text, const char* name, const uint64_t* params, 
   }
   for (uint32_t i = 0; i < run->line_count; ++i) ptx_declare(run, run->lines[i]);
   for (uint32_t i = 0; i < PTX_KINDS; ++i) {
-    run->registers[i] = hlo_arena_alloc_zeroed(&arena, (run->register_count + 1) * sizeof(uint64_t));
+    run->registers[i] =
+        hlo_arena_alloc_zeroed(&arena, (run->register_count + 1) * sizeof(uint64_t));
   }
   run->insns = hlo_arena_alloc_zeroed(&arena, run->line_count * sizeof *run->insns);
   for (uint32_t i = 1; i < run->line_count; ++i) ptx_parse(run, run->lines[i], &run->insns[i]);
-  ptx_execute(run);
+  for (run->thread = 0; run->thread < threads; ++run->thread) ptx_execute(run);
   hlo_arena_deinit(&arena);
 }

@@ -104,7 +104,8 @@ static int64_t best_inside(const hlo_tile_emitter_t* e, const hlo_tile_block_t* 
 
 static uint32_t lanes_of(const hlo_tile_emitter_t* e, const lane_score_t* score) {
   if (score->has_branch_store && !e->target->has_masks) return 1;
-  return e->target->vector_bytes / score->widest_bytes;
+  const uint32_t lanes = e->target->vector_bytes / score->widest_bytes;
+  return lanes ? lanes : 1;
 }
 
 uint32_t hlo_tile_choose_lanes(const hlo_tile_emitter_t* e, const hlo_tile_op_t* op,
@@ -152,12 +153,26 @@ static hlo_vir_value_t* whole_end(hlo_vir_builder_t* b, hlo_tile_range_t range, 
   return hlo_vir_index(b, HLO_VIR_iadd, range.low, count);
 }
 
+// Returns the number of a loop among those that are cut; their count: it is not cut.
+static uint32_t find_cut(const hlo_tile_emitter_t* e, const hlo_tile_loop_t* loop) {
+  uint32_t at = 0;
+  while (e->cut && at < e->cut->count && e->cut->loops[at].iv != loop->iv) ++at;
+  return at;
+}
+
+// Returns the only iteration of a loop that the chunk runs; NULL: it may run several or none.
+static hlo_vir_value_t* single_iteration(const hlo_tile_emitter_t* e, const hlo_tile_loop_t* loop) {
+  const uint32_t at = find_cut(e, loop);
+  const bool is_single =
+      e->cut && at < e->cut->count && e->cut->loops[at].size == 1 && loop->low == 0;
+  return is_single ? e->cut->loops[at].chunk : NULL;
+}
+
 // Returns the range of a loop, or the chunk's part of it.
 static hlo_tile_range_t range_of(hlo_tile_emitter_t* e, const hlo_tile_loop_t* loop) {
   hlo_vir_builder_t* b = e->b;
   const hlo_tile_range_t all = {hlo_vir_iconst(b, loop->low), hlo_vir_iconst(b, loop->end)};
-  uint32_t at = 0;
-  while (e->cut && at < e->cut->count && e->cut->loops[at].iv != loop->iv) ++at;
+  const uint32_t at = find_cut(e, loop);
   if (!e->cut || at == e->cut->count) return all;
   hlo_vir_value_t* size = hlo_vir_iconst(b, e->cut->loops[at].size);
   hlo_vir_value_t* first = hlo_vir_index(b, HLO_VIR_imul, e->cut->loops[at].chunk, size);
@@ -281,6 +296,13 @@ void hlo_tile_emit_loop(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
   const hlo_tile_loop_t* loop = &op->loops[0];
   if (op->operand_count) {
     hlo_tile_emit_carry(e, op);
+    return;
+  }
+  hlo_vir_value_t* single = single_iteration(e, loop);
+  if (single) {
+    e->ivs[loop->iv] = single;
+    hlo_tile_emit_block(e, &op->body);
+    e->ivs[loop->iv] = NULL;
     return;
   }
   const hlo_tile_range_t range = range_of(e, loop);

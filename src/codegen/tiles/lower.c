@@ -223,10 +223,9 @@ static bool make_tables(hlo_tile_emitter_t* e) {
   return !e->scratch->failed;
 }
 
-// Emits all operations, or one phase and the operations without effects before it.
-static void emit_kernel(const hlo_tile_kernel_t* kernel, const hlo_target_t* target,
-                        const hlo_tile_cut_t* cut, hlo_vir_builder_t* b,
-                        hlo_vir_value_t* const* addresses, const hlo_tile_op_t* phase) {
+void hlo_tile_emit(const hlo_tile_kernel_t* kernel, const hlo_target_t* target,
+                   const hlo_tile_cut_t* cut, const hlo_tile_op_t* phase, hlo_vir_builder_t* b,
+                   hlo_vir_value_t* const* addresses) {
   HLO_SCOPED_ARENA scratch = {0};
   hlo_expr_space_t exprs;
   hlo_expr_space_init(&exprs, &scratch);
@@ -259,12 +258,6 @@ static void emit_kernel(const hlo_tile_kernel_t* kernel, const hlo_target_t* tar
   }
 }
 
-void hlo_tile_emit(const hlo_tile_kernel_t* kernel, const hlo_target_t* target,
-                   const hlo_tile_cut_t* cut, hlo_vir_builder_t* b,
-                   hlo_vir_value_t* const* addresses) {
-  emit_kernel(kernel, target, cut, b, addresses, NULL);
-}
-
 static void emit_phase_func(const hlo_tile_kernel_t* kernel, const hlo_target_t* target,
                             const hlo_tile_plan_t* plan, uint32_t number,
                             const hlo_tile_op_t* phase, hlo_vir_func_t* func) {
@@ -283,7 +276,7 @@ static void emit_phase_func(const hlo_tile_kernel_t* kernel, const hlo_target_t*
   cut.loops[0].chunk = hlo_vir_param(&b, 2);
   cut.loops[0].size = plan->chunk_sizes[number];
   if (addresses) {
-    emit_kernel(kernel, target, &cut, &b, addresses, phase);
+    hlo_tile_emit(kernel, target, &cut, phase, &b, addresses);
   } else {
     hlo_vir_module_fail(func->module, hlo_arena_status(&arena));
   }

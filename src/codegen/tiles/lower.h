@@ -6,7 +6,7 @@
 #include "codegen/vir/builder.h"
 #include "tile/ir.h"
 
-enum { HLO_TILE_MAX_CUT_LOOPS = 2 };
+enum { HLO_TILE_MAX_CUT_LOOPS = 8 };
 
 /// The iterations that one chunk runs: a part of each of these loops.
 typedef struct hlo_tile_cut {
@@ -26,10 +26,14 @@ hlo_status_t hlo_tile_check_lowering(const hlo_tile_kernel_t* kernel,
 /// Emits a kernel that hlo_tile_check_lowering() accepts at the builder's insertion point.
 /// addresses: INDEX base addresses, by buffer; a buffer that is written overlaps another one only
 /// where each element is read before, or in the same step as, it is written. cut: NULL for the
-/// whole kernel; the loops that are cut run in any order. errors: sticky in the module
+/// whole kernel; the loops that are cut run in any order. phase: the only operation with effects
+/// that is emitted, an outermost one; NULL: all. errors: sticky in the module
 void hlo_tile_emit(const hlo_tile_kernel_t* kernel, const hlo_target_t* target,
-                   const hlo_tile_cut_t* cut, hlo_vir_builder_t* b,
+                   const hlo_tile_cut_t* cut, const hlo_tile_op_t* phase, hlo_vir_builder_t* b,
                    hlo_vir_value_t* const* addresses);
+
+/// Returns true if an operation of the kernel's block has effects: it is a phase.
+bool hlo_tile_is_phase(const hlo_tile_op_t* op);
 
 /// The chunks of a kernel. Its outermost operations with effects are phases, each of which is
 /// finished before the next begins; a phase that is a parallel loop has chunks. Values that a phase

@@ -104,8 +104,6 @@ hlo_vir_value_t* hlo_tile_emit_guard(hlo_tile_emitter_t* e, const hlo_tile_op_t*
 
 // ---- blocks and loops (lower.c, loop.c)
 
-/// Returns true if an operation of the kernel's block has effects (plan.c).
-bool hlo_tile_is_phase(const hlo_tile_op_t* op);
 /// Returns true if an operation writes memory, its regions apart (plan.c).
 bool hlo_tile_writes(const hlo_tile_op_t* op);
 
