@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pass canonicalize: applies the rewrite rules of rules.def, replaces elements of tuples with their
 // values, sorts the contracted dimensions of products, moves transposes into products and after
-// reductions. Patterns match from an op back to its operands, so one walk in program order finds
-// every match.
+// reductions, removes updates that change nothing. Patterns match from an op back to its operands,
+// so one walk in program order finds every match.
 #include <string.h>
 
 #include "ir/clone.h"
@@ -227,10 +227,29 @@ static bool reduce_before_transpose(hlo_node_t* reduce) {
   return true;
 }
 
+// Removes an update that writes back the slice which it replaces: both clamp the same indices.
+static bool drop_unchanged_update(hlo_node_t* update) {
+  if (update->op != HLO_OP_dynamic_update_slice || update->extra ||
+      hlo_value_is_unused(&update->results[0])) {
+    return false;
+  }
+  hlo_value_t* whole = hlo_node_operand(update, 0);
+  const hlo_node_t* slice = hlo_node_operand(update, 1)->def;
+  if (!slice || slice->op != HLO_OP_dynamic_slice || hlo_node_operand(slice, 0) != whole ||
+      update->results[0].type != whole->type || slice->operand_count + 1 != update->operand_count) {
+    return false;
+  }
+  for (uint32_t i = 1; i < slice->operand_count; ++i) {
+    if (hlo_node_operand(slice, i) != hlo_node_operand(update, i + 1)) return false;
+  }
+  hlo_value_replace_uses(&update->results[0], whole);
+  return true;
+}
+
 static hlo_status_t canonicalize_node(void* context, hlo_node_t* node) {
   canonicalizer_t* c = context;
   c->ctx->step_count += open_tuple(node) + order_contraction(node) + make_rows_innermost(node) +
-                        reduce_before_transpose(node);
+                        reduce_before_transpose(node) + drop_unchanged_update(node);
   // Every rewrite reduces the weight of the node, so the loop ends.
   for (hlo_node_t* next; node && hlo_rules_apply(c->rules, node, &next); node = next) {
     ++c->ctx->step_count;
