@@ -288,14 +288,19 @@ static void put_row_major(const hlo_tile_ref_t* ref, int64_t* out_strides) {
   for (uint32_t i = ref->rank; i-- > 0; stride *= ref->dims[i]) out_strides[i] = stride;
 }
 
-void hlo_tile_ref_strides(const hlo_tile_op_t* op, int64_t out_strides[HLO_TILE_MAX_RANK]) {
+void hlo_tile_ref_strides_in(const hlo_tile_op_t* op, const int64_t* root,
+                             int64_t out_strides[HLO_TILE_MAX_RANK]) {
   int64_t strides[HLO_TILE_MAX_RANK];
+  if (op->kind == HLO_TILE_OP_alloc && root) {
+    memcpy(out_strides, root, op->ref.rank * sizeof *root);
+    return;
+  }
   if (op->kind != HLO_TILE_OP_slice && op->kind != HLO_TILE_OP_transpose) {
     put_row_major(&op->ref, out_strides);
     return;
   }
   const hlo_tile_op_t* of = op->operands[0];
-  hlo_tile_ref_strides(of, strides);
+  hlo_tile_ref_strides_in(of, root, strides);
   uint32_t rank = 0;
   for (uint32_t i = 0; i < of->ref.rank; ++i) {
     if (op->kind == HLO_TILE_OP_transpose) {
@@ -304,6 +309,25 @@ void hlo_tile_ref_strides(const hlo_tile_op_t* op, int64_t out_strides[HLO_TILE_
       out_strides[rank++] = strides[i] * op->strides[i];
     }
   }
+}
+
+void hlo_tile_ref_strides(const hlo_tile_op_t* op, int64_t out_strides[HLO_TILE_MAX_RANK]) {
+  hlo_tile_ref_strides_in(op, NULL, out_strides);
+}
+
+bool hlo_tile_layout_strides(const hlo_tile_layout_t* layout,
+                             int64_t out_strides[HLO_TILE_MAX_RANK]) {
+  uint32_t seen = 0;
+  if (layout->swizzle.bits || layout->rank > HLO_TILE_MAX_RANK) return false;
+  for (uint32_t i = 0; i < layout->rank; ++i) out_strides[i] = 1;
+  for (uint32_t i = 0; i < layout->mode_count; ++i) {
+    const hlo_layout_mode_t* mode = &layout->modes[i];
+    if (mode->dim < 0 || mode->axis != HLO_AXIS_ADDRESS || seen >> mode->dim & 1) return false;
+    if (mode->position <= 0) return false;
+    seen |= 1u << mode->dim;
+    out_strides[mode->dim] = mode->position;
+  }
+  return true;
 }
 
 bool hlo_tile_ref_is_contiguous(const hlo_tile_op_t* op) {

@@ -72,6 +72,13 @@ bool hlo_tile_op_is_uniform(hlo_tile_op_kind_t kind);
 uint64_t hlo_tile_block_tile_ivs(const hlo_tile_block_t* block);
 /// Returns the loop of a dimension of the grid around a block; NULL: the grid lacks it.
 const hlo_tile_loop_t* hlo_tile_block_grid(const hlo_tile_block_t* block, uint32_t dimension);
+/// As hlo_tile_ref_strides(), of a part of an allocation with these strides (NULL: row-major).
+void hlo_tile_ref_strides_in(const hlo_tile_op_t* op, const int64_t* root,
+                             int64_t out_strides[HLO_TILE_MAX_RANK]);
+/// Writes the strides that an allocation's layout gives its dimensions; false if it is no list of
+/// one address step per dimension.
+bool hlo_tile_layout_strides(const hlo_tile_layout_t* layout,
+                             int64_t out_strides[HLO_TILE_MAX_RANK]);
 /// Returns true if the elements of a reference are adjacent, in row-major order.
 bool hlo_tile_ref_is_contiguous(const hlo_tile_op_t* op);
 /// Returns the extents of a product's result, and how many there are.

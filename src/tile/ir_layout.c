@@ -26,6 +26,14 @@ typedef struct alias {
   hlo_tile_var_t var;
 } alias_t;
 
+// The orders in which an allocation may keep its dimensions, by the value of a size variable.
+typedef struct orders {
+  hlo_tile_var_t var;
+  uint32_t count;
+  int64_t strides[HLO_TILE_MAX_RANK][HLO_TILE_MAX_RANK];  // by order and dimension
+  const hlo_tile_layout_t* layouts[HLO_TILE_MAX_RANK];
+} orders_t;
+
 typedef struct inference {
   hlo_tile_kernel_t* kernel;
   const hlo_tile_target_t* target;
@@ -34,6 +42,7 @@ typedef struct inference {
   hlo_tile_var_t* vars;      // by value
   hlo_tile_var_t** results;  // by value, of operations with regions
   alias_t* aliases;
+  orders_t** orders;  // by allocation; NULL: row-major
   uint32_t given_count, use_count;
   const hlo_tile_layout_t** given;  // set by hand
   use_t* uses;                      // uses that may need a relayout
@@ -127,7 +136,7 @@ static void find_given(inference_t* in) {
   bool* is_found = hlo_arena_array(in->kernel->arena, known + 1, sizeof *is_found);
   if (!in->given || !is_found) return;
   for (hlo_tile_op_t* op = hlo_tile_first_op(in->kernel); op; op = hlo_tile_next_op(op)) {
-    if (!op->layout || is_found[op->layout->number]) continue;
+    if (!op->layout || hlo_tile_op_is_ref(op) || is_found[op->layout->number]) continue;
     is_found[op->layout->number] = true;
     in->given[in->given_count++] = op->layout;
   }
@@ -136,12 +145,13 @@ static void find_given(inference_t* in) {
 // ---- memory
 
 // Where an access goes, in elements from the start of its buffer or reference.
-static const hlo_expr_t* address_of(const inference_t* in, const hlo_tile_op_t* op) {
+static const hlo_expr_t* address_of(const inference_t* in, const hlo_tile_op_t* op,
+                                    const int64_t* root) {
   if (!hlo_tile_op_ref_operands(op->kind)) return op->offset;
   hlo_expr_space_t* exprs = &in->kernel->exprs;
   const hlo_expr_t* address = hlo_expr_const(exprs, 0);
   int64_t strides[HLO_TILE_MAX_RANK];
-  hlo_tile_ref_strides(op->operands[0], strides);
+  hlo_tile_ref_strides_in(op->operands[0], root, strides);
   for (uint32_t i = 0; i < op->index_count; ++i) {
     address = hlo_expr_add(exprs, address, hlo_expr_mul(exprs, op->indices[i], strides[i]));
   }
@@ -149,8 +159,9 @@ static const hlo_expr_t* address_of(const inference_t* in, const hlo_tile_op_t* 
 }
 
 // The addresses of the tile's elements: the coefficient of a loop is its stride.
-static const hlo_tile_layout_t* memory_of(const inference_t* in, const hlo_tile_op_t* op) {
-  const hlo_expr_t* address = address_of(in, op);
+static const hlo_tile_layout_t* memory_of(const inference_t* in, const hlo_tile_op_t* op,
+                                          const int64_t* root) {
+  const hlo_expr_t* address = address_of(in, op, root);
   int64_t dims[HLO_TILE_MAX_DEPTH];
   uint32_t numbers[HLO_TILE_MAX_DEPTH], rank = hlo_tile_block_tile(op->block, dims, numbers);
   hlo_layout_mode_t ivs[HLO_TILE_LAYOUT_MAX_RANK];
@@ -166,10 +177,11 @@ static const hlo_tile_layout_t* memory_of(const inference_t* in, const hlo_tile_
   return hlo_tile_layout_make(&in->kernel->layouts, rank, dims, rank, ivs, (hlo_swizzle_t){0});
 }
 
-// The number of registers that the enclosing loops move for a tile of such elements.
-static double register_count(const inference_t* in, const hlo_tile_block_t* block, size_t bytes) {
+// The number of registers that the enclosing loops move for `elements` elements of each point.
+static double move_count(const inference_t* in, const hlo_tile_block_t* block, int64_t elements,
+                         size_t bytes) {
   const hlo_tile_loop_t* loops[HLO_TILE_MAX_DEPTH];
-  double points = 1;
+  double points = (double)elements;
   for (uint32_t i = hlo_tile_block_loops(block, loops); i-- > 0;) {
     points *= (double)(loops[i]->end - loops[i]->low);
   }
@@ -177,13 +189,55 @@ static double register_count(const inference_t* in, const hlo_tile_block_t* bloc
   return count < 1 ? 1 : count;
 }
 
+// The same for one element of each point, a tile.
+static double register_count(const inference_t* in, const hlo_tile_block_t* block, size_t bytes) {
+  return move_count(in, block, 1, bytes);
+}
+
+// The addresses of a whole reference's elements.
+static const hlo_tile_layout_t* whole_of(const inference_t* in, const hlo_tile_op_t* ref,
+                                         const int64_t* root) {
+  int64_t strides[HLO_TILE_MAX_RANK];
+  hlo_layout_mode_t modes[HLO_TILE_MAX_RANK];
+  uint32_t count = 0;
+  hlo_tile_ref_strides_in(ref, root, strides);
+  for (uint32_t i = 0; i < ref->ref.rank; ++i) {
+    if (ref->ref.dims[i] == 1) continue;
+    modes[count++] =
+        (hlo_layout_mode_t){(int32_t)i, HLO_AXIS_ADDRESS, ref->ref.dims[i], 1, strides[i]};
+  }
+  return hlo_tile_layout_make(&in->kernel->layouts, ref->ref.rank, ref->ref.dims, count, modes,
+                              (hlo_swizzle_t){0});
+}
+
+static orders_t* orders_of(const inference_t* in, const hlo_tile_op_t* ref) {
+  const hlo_tile_op_t* root = hlo_tile_ref_root(ref);
+  return root->kind == HLO_TILE_OP_alloc ? in->orders[root->number] : NULL;
+}
+
+// The addresses of an access, or of a whole reference (ref given), in each order that its
+// allocation may have. NULL when memory is exhausted.
+static const hlo_tile_term_t* memory_term(const inference_t* in, const hlo_tile_op_t* op,
+                                          const hlo_tile_op_t* ref) {
+  const hlo_tile_layout_t* layouts[HLO_TILE_MAX_RANK];
+  bool has_ref = ref || hlo_tile_op_ref_operands(op->kind);
+  const orders_t* orders = has_ref ? orders_of(in, ref ? ref : op->operands[0]) : NULL;
+  for (uint32_t i = 0; i < (orders ? orders->count : 1); ++i) {
+    const int64_t* root = orders ? orders->strides[i] : NULL;
+    layouts[i] = ref ? whole_of(in, ref, root) : memory_of(in, op, root);
+    if (!layouts[i]) return NULL;
+  }
+  return orders ? hlo_tile_term_choice(in->system, orders->var, orders->count, layouts)
+                : hlo_tile_term_layout(in->system, layouts[0]);
+}
+
 static void add_transfer(inference_t* in, const hlo_tile_op_t* op, hlo_dtype_t dtype,
                          hlo_tile_var_t var) {
-  const hlo_tile_layout_t* memory = memory_of(in, op);
+  const hlo_tile_term_t* memory = memory_term(in, op, NULL);
   if (!memory) return;  // no memory
   size_t bytes = hlo_dtype_size_bytes(dtype);
   // Bytes have no gathers, but they can still be loaded one by one.
-  hlo_tile_system_transfer(in->system, origin_of(in, op), hlo_tile_term_layout(in->system, memory),
+  hlo_tile_system_transfer(in->system, origin_of(in, op), memory,
                            hlo_tile_term_var(in->system, var), bytes < 4 ? 4 : (int64_t)bytes,
                            register_count(in, op->block, bytes), 1e9);
 }
@@ -296,6 +350,91 @@ static void atomic_rule(inference_t* in, hlo_tile_op_t* op) {
 // Values are shown as they are laid out.
 static void print_rule(HLO_UNUSED inference_t* in, HLO_UNUSED hlo_tile_op_t* op) {}
 
+static bool is_reshaped(const inference_t* in, const hlo_tile_op_t* alloc) {
+  for (hlo_tile_op_t* op = hlo_tile_first_op(in->kernel); op; op = hlo_tile_next_op(op)) {
+    if (op->kind == HLO_TILE_OP_reshape && hlo_tile_ref_root(op) == alloc) return true;
+  }
+  return false;
+}
+
+// Returns true if the reference is a tile that layouts can describe.
+static bool has_elements(const hlo_tile_op_t* ref) {
+  bool counts =
+      ref->ref.space == HLO_TILE_SPACE_semaphore || ref->ref.space == HLO_TILE_SPACE_barrier;
+  return !counts && hlo_tile_ref_count(ref) > 0;
+}
+
+// Each dimension may be the innermost one; the others keep their order.
+static void alloc_rule(inference_t* in, hlo_tile_op_t* op) {
+  static const int64_t NUMBERS[HLO_TILE_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
+  uint32_t rank = op->ref.rank;
+  if (!has_elements(op) || rank < 2) return;
+  orders_t* orders = hlo_arena_alloc_zeroed(in->kernel->arena, sizeof *orders);
+  const char* name = hlo_arena_printf(in->kernel->arena, "order of %%%u", op->number);
+  if (!orders || !name) return;
+  orders->count = op->layout || is_reshaped(in, op) ? 1 : rank;
+  for (uint32_t i = 0; i < orders->count; ++i) {
+    int64_t* strides = orders->strides[i];
+    uint32_t innermost = rank - 1 - i;
+    int64_t stride = op->ref.dims[innermost];
+    strides[innermost] = 1;
+    for (uint32_t k = rank; k-- > 0;) {
+      if (k == innermost) continue;
+      strides[k] = stride;
+      stride *= op->ref.dims[k];
+    }
+    if (op->layout) hlo_tile_layout_strides(op->layout, strides);
+    orders->layouts[i] = op->layout ? op->layout : whole_of(in, op, strides);
+  }
+  orders->var = hlo_tile_system_size(in->system, name, orders->count, NUMBERS);
+  in->orders[op->number] = orders;
+}
+
+// A whole reference moves through registers of a layout.
+static void add_whole(inference_t* in, const hlo_tile_op_t* op, const hlo_tile_op_t* ref,
+                      const hlo_tile_term_t* registers) {
+  const hlo_tile_term_t* memory = memory_term(in, op, ref);
+  if (!memory || !registers) return;
+  size_t bytes = hlo_dtype_size_bytes(ref->dtype);
+  double count = move_count(in, op->block, hlo_tile_ref_count(ref), bytes);
+  hlo_tile_system_transfer(in->system, origin_of(in, op), memory, registers,
+                           bytes < 4 ? 4 : (int64_t)bytes, count, 1e9);
+}
+
+// Both sides of a copy share registers, so dimensions in one order are copied by whole registers.
+static void copy_rule(inference_t* in, hlo_tile_op_t* op) {
+  const hlo_tile_op_t* from = op->operands[0];
+  const hlo_tile_layout_t* candidates[HLO_TILE_MAX_RANK];
+  uint32_t rank = from->ref.rank;
+  if (!has_elements(from) || rank == 0) return;
+  for (uint32_t i = 0; i < rank; ++i) {
+    candidates[i] = along(in, rank, from->ref.dims, rank - 1 - i, in->lanes);
+    if (!candidates[i]) return;
+  }
+  hlo_tile_var_t var = hlo_tile_system_layout(in->system, "copied", rank, candidates);
+  add_whole(in, op, from, hlo_tile_term_var(in->system, var));
+  add_whole(in, op, op->operands[1], hlo_tile_term_var(in->system, var));
+}
+
+// Sums and the right operand have lanes along the columns, the last dimension of the sums if that
+// is one of the right operand.
+static void mma_rule(inference_t* in, hlo_tile_op_t* op) {
+  const hlo_tile_op_t *sum = op->operands[0], *right = op->operands[2];
+  const hlo_tile_dims_t* d = &op->dims;
+  uint32_t named = 0, columns = right->ref.rank;
+  for (uint32_t i = 0; i < d->batch_count; ++i) named |= 1u << d->right_batch[i];
+  for (uint32_t i = 0; i < d->contract_count; ++i) named |= 1u << d->right_contract[i];
+  while (columns > 0 && named >> (columns - 1) & 1) --columns;
+  if (!columns || !has_elements(sum) || !has_elements(right)) return;
+  const hlo_tile_op_t* refs[2] = {sum, right};
+  const uint32_t lanes[2] = {sum->ref.rank - 1, columns - 1};
+  for (uint32_t i = 0; i < 2; ++i) {
+    const hlo_tile_layout_t* registers =
+        along(in, refs[i]->ref.rank, refs[i]->ref.dims, lanes[i], in->lanes);
+    if (registers) add_whole(in, op, refs[i], hlo_tile_term_layout(in->system, registers));
+  }
+}
+
 // Whole references have no elements in registers.
 static void memory_rule(HLO_UNUSED inference_t* in, HLO_UNUSED hlo_tile_op_t* op) {}
 
@@ -388,6 +527,8 @@ static void add_block(inference_t* in, const hlo_tile_block_t* block) {
 static void put_layouts(const inference_t* in, const hlo_tile_value_t* values) {
   for (hlo_tile_op_t* op = hlo_tile_first_op(in->kernel); op; op = hlo_tile_next_op(op)) {
     if (hlo_tile_op_has_value(op)) op->layout = values[in->vars[op->number]].layout;
+    const orders_t* orders = op->kind == HLO_TILE_OP_alloc ? in->orders[op->number] : NULL;
+    if (orders) op->layout = orders->layouts[values[orders->var].size];
   }
 }
 
@@ -497,6 +638,7 @@ hlo_status_t hlo_tile_kernel_infer(hlo_tile_kernel_t* kernel, const hlo_tile_tar
   in.system = hlo_tile_system_create(arena, &kernel->layouts, target);
   in.vars = hlo_arena_array(arena, kernel->value_count + 1, sizeof *in.vars);
   in.results = hlo_arena_array(arena, kernel->value_count + 1, sizeof *in.results);
+  in.orders = hlo_arena_alloc_zeroed(arena, (kernel->value_count + 1) * sizeof *in.orders);
   in.aliases = hlo_arena_array(arena, HLO_TILE_MAX_ALIASES, sizeof *in.aliases);
   find_given(&in);
   in.uses = hlo_arena_array(arena, count_operands(kernel) + 1, sizeof *in.uses);

@@ -77,6 +77,48 @@ static void test_lanes_follow_schedule(void** unused) {
       "}\n");
 }
 
+// The order of an allocation's dimensions follows its accesses, one that is given holds.
+static void check_order(const char* body, const char* expected) {
+  hlo_arena_t arena;
+  hlo_arena_init(&arena, 0);
+  const char* text = hlo_arena_printf(
+      &arena, "kernel order version 3 {\nbuffer f32[8, 8]\nbuffer f32[8, 8] out\n%s}\n", body);
+  hlo_tile_kernel_t* kernel = inferred(&arena, text);
+  for (hlo_tile_op_t* op = hlo_tile_first_op(kernel); op; op = hlo_tile_next_op(op)) {
+    if (op->kind == HLO_TILE_OP_alloc && op->ref.space == HLO_TILE_SPACE_near) {
+      check_layout_of(op, expected);
+    }
+  }
+  hlo_arena_deinit(&arena);
+}
+
+#define ROWS_FIRST "<8x8 | 0:8/1 address 8, 1:8/1 address 1>"
+#define COLUMNS_FIRST "<8x8 | 0:8/1 address 1, 1:8/1 address 8>"
+#define FILL "for d0 = 0..8 by 1 {\nfor d1 = 0..8 by 8 {\n%1 = load 0 [8*d0 + d1] : f32\n"
+#define TWICE                                                                       \
+  "%2 = reference 0 : f32[8, 8]\ncopy %2, %0\n%3 = alloc accumulator : f32[8, 8]\n" \
+  "for d0 = 0..4 by 1 {\n"
+
+static void test_orders(void** unused) {
+  (void)unused;
+  check_order("%0 = alloc near : f32[8, 8]\n" FILL "ref_store [d0, d1] %0, %1\n}\n}\n", ROWS_FIRST);
+  check_order("%0 = alloc near : f32[8, 8]\n" FILL "ref_store [d1, d0] %0, %1\n}\n}\n",
+              COLUMNS_FIRST);
+  check_order("%0 = alloc near : f32[8, 8]\n%5 = transpose [1, 0] %0 : f32[8, 8]\n" FILL
+              "ref_store [d0, d1] %5, %1\n}\n}\n",
+              COLUMNS_FIRST);
+  check_order("%0 = alloc near : f32[8, 8] " ROWS_FIRST "\n" FILL
+              "ref_store [d1, d0] %0, %1\n}\n}\n",
+              ROWS_FIRST);
+  // Elements that are adjacent in another shape stay so.
+  check_order("%0 = alloc near : f32[8, 8]\n%5 = reshape %0 : f32[64]\n" FILL
+              "ref_store [d1, d0] %0, %1\n}\n}\n",
+              ROWS_FIRST);
+  // The right operand of products, by columns; worth a slower copy if it is used more than once.
+  check_order("%0 = alloc near : f32[8, 8]\n" TWICE "mma [1] x [0] %3, %2, %0\n}\n", ROWS_FIRST);
+  check_order("%0 = alloc near : f32[8, 8]\n" TWICE "mma [1] x [1] %3, %2, %0\n}\n", COLUMNS_FIRST);
+}
+
 // A maximum over lanes is there for all of them; the initial value has to be brought there.
 static void test_reduction_over_lanes(void** unused) {
   (void)unused;
@@ -405,6 +447,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_lanes_follow_memory),
       cmocka_unit_test(test_lanes_follow_schedule),
+      cmocka_unit_test(test_orders),
       cmocka_unit_test(test_reduction_over_lanes),
       cmocka_unit_test(test_reduction_of_splat),
       cmocka_unit_test(test_relayout_is_put_in),

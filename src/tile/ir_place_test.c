@@ -136,9 +136,10 @@ static void test_capacity(void** unused) {
   (void)unused;
   hlo_arena_t arena;
   hlo_arena_init(&arena, 0);
-  hlo_tile_kernel_t* kernel = hlo_test_parsed(
-      &arena, "kernel large version 3 {\n%0 = alloc near : f32[4, 4096]\n"
-              "%1 = constant 0x00000000 : f32\nref_store [0, 0] %0, %1\n}\n");
+  hlo_tile_kernel_t* kernel =
+      hlo_test_parsed(&arena,
+                      "kernel large version 3 {\n%0 = alloc near : f32[4, 4096]\n"
+                      "%1 = constant 0x00000000 : f32\nref_store [0, 0] %0, %1\n}\n");
   hlo_status_t status = hlo_tile_kernel_infer(kernel, &MACHINE, 1000);
   assert_int_equal(hlo_status_code(status), HLO_STATUS_FAILED_PRECONDITION);
   if (!strstr(hlo_status_message(status), "%0 = alloc (line 2)") ||

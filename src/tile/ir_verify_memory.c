@@ -41,12 +41,31 @@ static hlo_tile_rule_t reference_rule(const hlo_tile_kernel_t* kernel, const hlo
   return NONE;
 }
 
+// Returns true if the elements fill the addresses from 0 on, some dimension after the other.
+static bool is_order(const hlo_tile_op_t* op) {
+  int64_t strides[HLO_TILE_MAX_RANK], stride = 1;
+  if (!is_same_shape(&op->ref, op->layout->rank, op->layout->dims)) return false;
+  if (!hlo_tile_layout_strides(op->layout, strides)) return false;
+  for (uint32_t left = (1u << op->ref.rank) - 1; left;) {
+    uint32_t dim = 0;
+    bool fits = false;
+    for (; dim < op->ref.rank && !fits; dim += !fits) {
+      fits = left >> dim & 1 && (op->ref.dims[dim] == 1 || strides[dim] == stride);
+    }
+    if (!fits) return false;
+    left &= ~(1u << dim);
+    stride *= op->ref.dims[dim];
+  }
+  return true;
+}
+
 static hlo_tile_rule_t alloc_rule(HLO_UNUSED const hlo_tile_kernel_t* kernel,
                                   const hlo_tile_op_t* op) {
   KEEP(op->ref.space != HLO_TILE_SPACE_global, ALLOC_SPACE);
   KEEP(has_elements(op) || op->dtype == HLO_DTYPE_S32, ALLOC_TYPE);
   KEEP(op->ref.space != HLO_TILE_SPACE_barrier || op->count > 0, ALLOC_ARRIVALS);
   KEEP(op->address >= 0, ALLOC_ADDRESS);
+  KEEP(!op->layout || is_order(op), ALLOC_LAYOUT);
   return NONE;
 }
 
@@ -90,6 +109,13 @@ static hlo_tile_rule_t reshape_rule(HLO_UNUSED const hlo_tile_kernel_t* kernel,
                                     const hlo_tile_op_t* op) {
   KEEP(hlo_tile_ref_count(op) == hlo_tile_ref_count(op->operands[0]), RESHAPE_COUNT);
   KEEP(hlo_tile_ref_is_contiguous(op->operands[0]), RESHAPE_ADJACENT);
+  const hlo_tile_op_t* root = hlo_tile_ref_root(op);
+  int64_t strides[HLO_TILE_MAX_RANK], dense[HLO_TILE_MAX_RANK];
+  if (!root->layout || !hlo_tile_layout_strides(root->layout, strides)) return NONE;
+  hlo_tile_ref_strides(root, dense);
+  for (uint32_t i = 0; i < root->ref.rank; ++i) {
+    KEEP(root->ref.dims[i] == 1 || strides[i] == dense[i], RESHAPE_ADJACENT);
+  }
   return NONE;
 }
 
@@ -228,6 +254,7 @@ hlo_tile_rule_t hlo_tile_memory_rule(const hlo_tile_kernel_t* kernel, const hlo_
   int64_t dims[HLO_TILE_MAX_DEPTH];
   bool is_inside = hlo_tile_op_is_uniform(op->kind) && hlo_tile_block_tile(op->block, dims, NULL);
   KEEP(!is_inside, UNIFORM);
+  KEEP(!op->layout || !hlo_tile_op_is_ref(op) || op->kind == HLO_TILE_OP_alloc, ALLOC_LAYOUT);
   if (hlo_tile_op_is_ref(op) && op->operand_count) {
     KEEP(op->dtype == op->operands[0]->dtype, REF_TYPE);
     KEEP(op->ref.space == op->operands[0]->ref.space, REF_SPACE);

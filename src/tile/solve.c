@@ -21,6 +21,13 @@ static const hlo_tile_layout_t* evaluate(const hlo_tile_system_t* s, const hlo_t
     *out_is_known = var->is_known;
     return var->is_known ? var->value.layout : NULL;
   }
+  if (term->kind == HLO_TILE_TERM_CHOICE) {
+    const hlo_tile_variable_t* var = hlo_tile_variable(s, term->var);
+    *out_is_known = var->is_known;
+    bool is_listed =
+        var->is_known && var->value.size >= 0 && var->value.size < (int64_t)term->choice_count;
+    return is_listed ? term->choices[var->value.size] : NULL;
+  }
   const hlo_tile_layout_t* operand = evaluate(s, term->operand, out_is_known);
   return operand ? hlo_tile_layout_reduce(s->space, operand, term->reduced) : NULL;
 }
@@ -477,6 +484,7 @@ static bool is_term_no_splat(const hlo_tile_system_t* s, const hlo_tile_term_t* 
   if (term->kind == HLO_TILE_TERM_LAYOUT) {
     return !hlo_tile_layout_is_splat(term->layout);
   }
+  if (term->kind == HLO_TILE_TERM_CHOICE) return false;
   return hlo_tile_variable(s, term->var)->is_no_splat;
 }
 
@@ -484,7 +492,7 @@ static bool is_term_no_splat(const hlo_tile_system_t* s, const hlo_tile_term_t* 
 // either. Returns true if that is new.
 static bool mark_no_splat(hlo_tile_system_t* s, const hlo_tile_term_t* term) {
   while (term->operand) term = term->operand;
-  if (term->kind == HLO_TILE_TERM_LAYOUT) return false;
+  if (term->kind == HLO_TILE_TERM_LAYOUT || term->kind == HLO_TILE_TERM_CHOICE) return false;
   hlo_tile_variable_t* var = &s->vars[hlo_tile_leader(s, term->var)];
   bool is_new = !var->is_no_splat;
   var->is_no_splat = true;

@@ -103,6 +103,17 @@ const hlo_tile_term_t* hlo_tile_term_reduce(hlo_tile_system_t* s, const hlo_tile
       s, &(hlo_tile_term_t){.kind = HLO_TILE_TERM_REDUCE, .operand = operand, .reduced = dims});
 }
 
+const hlo_tile_term_t* hlo_tile_term_choice(hlo_tile_system_t* s, hlo_tile_var_t size,
+                                            uint32_t count,
+                                            const hlo_tile_layout_t* const* layouts) {
+  const hlo_tile_layout_t** copy = hlo_arena_array(s->arena, count + 1, sizeof *copy);
+  if (!copy) return NULL;
+  if (count) memcpy(copy, layouts, count * sizeof *copy);
+  return add_term(
+      s, &(hlo_tile_term_t){
+             .kind = HLO_TILE_TERM_CHOICE, .var = size, .choice_count = count, .choices = copy});
+}
+
 // ---- constraints
 
 static bool add_use(hlo_tile_system_t* s, hlo_tile_var_t var, uint32_t constraint) {
@@ -129,7 +140,7 @@ static void add_constraint(hlo_tile_system_t* s, const hlo_tile_constraint_t* fi
   for (uint32_t i = 0; i < fields->term_count; ++i) {
     const hlo_tile_term_t* term = fields->terms[i];
     while (term->operand) term = term->operand;
-    if (term->kind == HLO_TILE_TERM_VAR) all[count++] = term->var;
+    if (term->kind != HLO_TILE_TERM_LAYOUT) all[count++] = term->var;
   }
   for (uint32_t i = 0; i < var_count; ++i) all[count++] = vars[i];
   hlo_tile_constraint_t* constraint = &s->constraints[s->constraint_count];
@@ -236,6 +247,9 @@ static void print_term(const hlo_tile_system_t* s, const hlo_tile_term_t* term, 
   switch (term->kind) {
     case HLO_TILE_TERM_VAR: hlo_strbuf_puts(out, s->vars[term->var].name); return;
     case HLO_TILE_TERM_LAYOUT: hlo_tile_layout_print(term->layout, out); return;
+    case HLO_TILE_TERM_CHOICE:
+      hlo_strbuf_printf(out, "choice(%s of %u)", s->vars[term->var].name, term->choice_count);
+      return;
     case HLO_TILE_TERM_REDUCE: hlo_strbuf_puts(out, "reduce("); break;
   }
   print_term(s, term->operand, out);

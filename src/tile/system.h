@@ -54,6 +54,11 @@ const hlo_tile_term_t* hlo_tile_term_layout(hlo_tile_system_t* system,
                                             const hlo_tile_layout_t* layout);
 const hlo_tile_term_t* hlo_tile_term_reduce(hlo_tile_system_t* system,
                                             const hlo_tile_term_t* operand, uint64_t dims);
+/// The layout whose number is the value of a size variable; the list is copied. A NULL in it: that
+/// value is not allowed.
+const hlo_tile_term_t* hlo_tile_term_choice(hlo_tile_system_t* system, hlo_tile_var_t size,
+                                            uint32_t count,
+                                            const hlo_tile_layout_t* const* layouts);
 
 // Constraints. origin: the operation that a constraint comes from, for explanations; lent.
 

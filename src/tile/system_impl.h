@@ -14,6 +14,7 @@ typedef enum hlo_tile_term_kind {
   HLO_TILE_TERM_VAR,
   HLO_TILE_TERM_LAYOUT,
   HLO_TILE_TERM_REDUCE,
+  HLO_TILE_TERM_CHOICE,  // of `choices`, by the value of the size variable `var`
 } hlo_tile_term_kind_t;
 
 struct hlo_tile_term {
@@ -22,6 +23,8 @@ struct hlo_tile_term {
   const hlo_tile_layout_t* layout;
   const hlo_tile_term_t* operand;
   uint64_t reduced;
+  uint32_t choice_count;
+  const hlo_tile_layout_t* const* choices;
 };
 
 typedef enum hlo_tile_constraint_kind {
