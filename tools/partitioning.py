@@ -122,6 +122,9 @@ ROWS = [
     ("dot_general", "", "a:batch=8,row=512,sum=512:f32 b:batch=8,sum=512,col=512:f32", ["8x512x512xf32"],
      "stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [2] x [1] : $T"),
     ("dot", "", "a:row=512,sum=512:f32 b:sum=512,col=512:f32", ["512x512xf32"], "stablehlo.dot %a, %b : $T"),
+    ("hlo_scaled_dot", "", "a:row=512,sum=512:f8E4M3FN b:col=512,sum=512:f8E4M3FN s:row=512,sum=16:f8E8M0FNU "
+     "t:col=512,sum=16:f8E8M0FNU", ["512x512xf32"],
+     "hlo.scaled_dot %a, %b, %s, %t, contracting_dims = [1] x [1] : $T"),
     ("einsum", "", "a:row=512,sum=512:f32 b:sum=512,col=512:f32", ["512x512xf32"],
      '"stablehlo.einsum"(%a, %b) {einsum_config = "ab,bc->ac"} : $T'),
     ("unary_einsum", "", "a:row=512,sum=512:f32", ["512xf32"],

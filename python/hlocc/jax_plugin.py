@@ -7,7 +7,7 @@ HLOCC_AS_CPU=1 registers it as `cpu` instead, in the place of XLA's own client.
 """
 import os
 
-from hlocc import foreign, pallas
+from hlocc import foreign, pallas, scaled_matmul
 from hlocc.library import LibraryError, checked_library_path
 
 NAME = "hlocc"
@@ -64,5 +64,6 @@ def initialize():
         _keep_a_cpu_client(jax)
     foreign.connect(path, xla_client)
     pallas.connect()
+    scaled_matmul.register(jax)
     xla_bridge._nonexperimental_plugins.add(key)
     xla_bridge.register_plugin(key, priority=PRIORITY, library_path=path, options=_client_options)

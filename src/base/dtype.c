@@ -640,7 +640,9 @@ void hlo_dtype_fill_random(hlo_dtype_t dtype, void* elements, size_t count, uint
   for (size_t at = 0; at < size; at += step) {
     uint64_t word = next_random(state);
     if (hlo_dtype_is_float(part)) {
-      hlo_dtype_store_double(part, bytes + at, (double)(int64_t)word / 0x1p63);
+      const double value = (double)(int64_t)word / 0x1p63;
+      const bool is_unsigned = hlo_dtype_info(part)->specials == HLO_FLOAT_E8M0;
+      hlo_dtype_store_double(part, bytes + at, is_unsigned && value < 0 ? -value : value);
     } else {
       hlo_dtype_store_int64(part, bytes + at, (int64_t)(word % range));
     }

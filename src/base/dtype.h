@@ -119,6 +119,6 @@ void hlo_dtype_unpack(hlo_dtype_t dtype, const void* in, void* out, size_t count
 /// Makes elements narrower than a byte, stored one per byte with arbitrary upper bits, regular:
 /// sign-extended if signed, booleans 0 or 1. Wider elements are unchanged.
 void hlo_dtype_normalise(hlo_dtype_t dtype, void* elements, size_t count);
-/// Fills in random elements: floats in [-1, 1), integers 0 ... 9 (narrow ones 0 ... 7 or 0 and 1).
-/// `state` is the seed and is advanced.
+/// Fills in random elements: floats in [-1, 1), magnitudes of these for types without sign,
+/// integers 0 ... 9 (narrow ones 0 ... 7 or 0 and 1). `state` is the seed and is advanced.
 void hlo_dtype_fill_random(hlo_dtype_t dtype, void* elements, size_t count, uint64_t* state);

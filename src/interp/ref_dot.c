@@ -8,6 +8,7 @@
 
 #include "interp/quant.h"
 #include "interp/ref_fold.h"
+#include "ir/scaled_dot.h"
 
 hlo_dtype_t hlo_dot_wide_dtype(hlo_dtype_t lhs, hlo_dtype_t rhs, hlo_dtype_t result) {
   if (hlo_dtype_is_complex(result)) return HLO_DTYPE_C128;
@@ -182,4 +183,57 @@ hlo_status_t hlo_ref_dot(HLO_REF_ARGUMENTS) {
   const hlo_dot_dims_t rhs = {.contracting = {&rhs_first, operands[1]->rank > 0}};
   return hlo_dot_contract(operands[0], lhs, operands[1], rhs, node->results[0].type->dtype,
                           &results[0]);
+}
+
+// Multiplies each element by the scale of its block, rounding once to `dtype`, which both have
+// first. Scales of rank 0 mean none.
+static hlo_status_t scale_operand(hlo_tensor_t* operand, hlo_tensor_t* scale, hlo_dtype_t dtype,
+                                  hlo_tensor_t** out_scaled) {
+  if (scale->rank == 0) return hlo_tensor_as(operand, dtype, out_scaled);
+  hlo_tensor_t *rounded[2] = {NULL, NULL}, *wide[2] = {NULL, NULL}, *product = NULL;
+  hlo_tensor_t* const given[2] = {operand, scale};
+  hlo_status_t status = hlo_tensor_create(HLO_DTYPE_F64, operand->rank, operand->dims, &product);
+  for (int i = 0; i < 2 && hlo_status_is_ok(status); i++) {
+    status = hlo_tensor_as(given[i], dtype, &rounded[i]);
+    if (hlo_status_is_ok(status)) status = hlo_tensor_as(rounded[i], HLO_DTYPE_F64, &wide[i]);
+  }
+  if (hlo_status_is_ok(status)) {
+    const double *elements = wide[0]->data, *scales = wide[1]->data;
+    int64_t index[HLO_RANK_MAX] = {0};
+    for (int64_t e = 0; e < product->element_count; e++) {
+      int64_t at = 0;
+      for (uint32_t d = 0; d < operand->rank; d++) {
+        at = at * scale->dims[d] + index[d] / (operand->dims[d] / scale->dims[d]);
+      }
+      ((double*)product->data)[e] = elements[e] * scales[at];
+      hlo_index_next(operand->rank, operand->dims, index);
+    }
+    status = hlo_tensor_as(product, dtype, out_scaled);
+  }
+  for (int i = 0; i < 2; i++) {
+    hlo_tensor_release(rounded[i]);
+    hlo_tensor_release(wide[i]);
+  }
+  hlo_tensor_release(product);
+  return status;
+}
+
+hlo_status_t hlo_ref_hlo_scaled_dot(HLO_REF_ARGUMENTS) {
+  const hlo_dot_dims_t lhs = {hlo_node_ints(node, HLO_ATTR_lhs_batching_dimensions),
+                              hlo_node_ints(node, HLO_ATTR_lhs_contracting_dimensions)};
+  const hlo_dot_dims_t rhs = {hlo_node_ints(node, HLO_ATTR_rhs_batching_dimensions),
+                              hlo_node_ints(node, HLO_ATTR_rhs_contracting_dimensions)};
+  hlo_tensor_t* scaled[2] = {NULL, NULL};
+  hlo_status_t status = hlo_ok();
+  for (uint32_t i = 0; i < 2 && hlo_status_is_ok(status); i++) {
+    status = scale_operand(operands[i], operands[2 + i], hlo_scaled_dot_operand_dtype(node, i),
+                           &scaled[i]);
+  }
+  if (hlo_status_is_ok(status)) {
+    status =
+        hlo_dot_contract(scaled[0], lhs, scaled[1], rhs, node->results[0].type->dtype, &results[0]);
+  }
+  hlo_tensor_release(scaled[0]);
+  hlo_tensor_release(scaled[1]);
+  return status;
 }

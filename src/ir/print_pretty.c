@@ -696,6 +696,8 @@ static const struct {
     {"slice_ranges", HLO_ATTR_start_indices, HLO_ATTR_limit_indices, NULL},
     {"slice_ranges", HLO_ATTR_strides, HLO_ATTR_strides, NULL},
     {"dot_dims", HLO_ATTR_COUNT, HLO_ATTR_COUNT, "dot_dimension_numbers"},
+    {"dot_dims", HLO_ATTR_lhs_batching_dimensions, HLO_ATTR_rhs_batching_dimensions, NULL},
+    {"dot_dims", HLO_ATTR_lhs_contracting_dimensions, HLO_ATTR_rhs_contracting_dimensions, NULL},
     {"precision", HLO_ATTR_precision_config, HLO_ATTR_precision_config, NULL},
     {"algorithm", HLO_ATTR_COUNT, HLO_ATTR_COUNT, "algorithm"},
     {"conv_dims", HLO_ATTR_COUNT, HLO_ATTR_COUNT, "dimension_numbers"},

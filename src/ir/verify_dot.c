@@ -4,6 +4,7 @@
 
 #include "ir/dot_algorithm.h"
 #include "ir/infer_impl.h"
+#include "ir/scaled_dot.h"
 
 // The result of a contraction: batch dims, then the remaining dims of the left and of the right
 // operand.
@@ -380,5 +381,38 @@ static hlo_status_t check_ragged_dot(const hlo_node_t* node) {
 void hlo_verify_chlo_ragged_dot(hlo_verify_t* verify, const hlo_node_t* node) {
   if (hlo_verify_status(verify, node, check_ragged_dot(node))) {
     hlo_verify_status(verify, node, check_types(node));
+  }
+}
+
+// ---- products with block scales
+
+static hlo_status_t check_scaled_dot(const hlo_node_t* node) {
+  static const char* const sides[] = {"left", "right"};
+  for (uint32_t i = 0; i < HLO_SCALED_DOT_OPERANDS; ++i) {
+    const hlo_dtype_t dtype = hlo_node_operand_type(node, i)->dtype;
+    if (hlo_node_operand_type(node, i)->quant || !hlo_dtype_is_float(dtype)) {
+      return hlo_infer_error("operand %u has elements of %s, not floats", i,
+                             hlo_dtype_info(dtype)->mlir_name);
+    }
+  }
+  const hlo_dtype_t result = node->results[0].type->dtype;
+  if (!hlo_dtype_is_float(result)) {
+    return hlo_infer_error("the result has elements of %s, not floats",
+                           hlo_dtype_info(result)->mlir_name);
+  }
+  if (!hlo_scaled_dot_has_scale(node, 0) && !hlo_scaled_dot_has_scale(node, 1)) {
+    return hlo_infer_error("neither operand has scales");
+  }
+  for (uint32_t i = 0; i < 2; ++i) {
+    if (!hlo_scaled_dot_has_scale(node, i)) continue;
+    HLO_TRY(hlo_scaled_dot_check_scale(sides[i], hlo_node_operand_type(node, i),
+                                       hlo_node_operand_type(node, 2 + i)));
+  }
+  return hlo_ok();
+}
+
+void hlo_verify_hlo_scaled_dot(hlo_verify_t* verify, const hlo_node_t* node) {
+  if (hlo_verify_status(verify, node, check_result(node))) {
+    hlo_verify_status(verify, node, check_scaled_dot(node));
   }
 }

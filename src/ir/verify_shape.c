@@ -113,6 +113,7 @@ hlo_status_t hlo_infer_result_dims(const hlo_node_t* node, uint32_t* out_rank, i
     }
     case HLO_OP_bitcast_convert: return bitcast_dims(node, out_rank, dims);
     case HLO_OP_dot: return hlo_dims_dot(node, out_rank, dims);
+    case HLO_OP_hlo_scaled_dot:
     case HLO_OP_dot_general: return hlo_dims_dot_general(node, out_rank, dims);
     case HLO_OP_convolution:
     case HLO_OP_dynamic_conv: return hlo_dims_convolution(node, out_rank, dims);

@@ -5,6 +5,7 @@
 
 #include "ir/clone.h"
 #include "ir/custom_call.h"
+#include "ir/scaled_dot.h"
 #include "passes/complex_parts.h"
 #include "passes/passes.h"
 
@@ -104,6 +105,70 @@ static hlo_op_t called_function_of(const hlo_node_t* node) {
   return applied_function(node, hlo_op_from_name(name, length));
 }
 
+// Returns a list of dimensions as an attribute, or NULL for anything else.
+static const hlo_attr_t* dims_of(hlo_module_t* module, const hlo_attr_t* list) {
+  int64_t dims[HLO_RANK_MAX];
+  if (!list || list->kind != HLO_ATTR_KIND_ARRAY || list->count > HLO_RANK_MAX) return NULL;
+  for (uint32_t i = 0; i < list->count; ++i) {
+    if (list->items[i]->kind != HLO_ATTR_KIND_INT) return NULL;
+    dims[i] = list->items[i]->i;
+  }
+  return hlo_attr_ints(module, list->count, dims);
+}
+
+static const hlo_attr_t* item_of(const hlo_attr_t* list, uint32_t i) {
+  return list && list->kind == HLO_ATTR_KIND_ARRAY && list->count == 2 ? list->items[i] : NULL;
+}
+
+// Reads [[left, right contracting], [left, right batching]], as JAX writes dimension numbers.
+static bool read_dims(const hlo_node_t* node, hlo_named_attr_t* out_attrs) {
+  static const hlo_attr_id_t ids[2][2] = {
+      {HLO_ATTR_lhs_contracting_dimensions, HLO_ATTR_rhs_contracting_dimensions},
+      {HLO_ATTR_lhs_batching_dimensions, HLO_ATTR_rhs_batching_dimensions}};
+  const hlo_attr_t* dict = hlo_node_attr(node, HLO_ATTR_composite_attributes);
+  const hlo_attr_t* numbers = hlo_attr_dict_get(dict, "dimension_numbers");
+  bool is_read = true;
+  for (uint32_t i = 0; i < 4; ++i) {
+    const hlo_attr_t* list = item_of(item_of(numbers, i / 2), i % 2);
+    out_attrs[i].id = ids[i / 2][i % 2];
+    out_attrs[i].value = dims_of(node->parent->module, list);
+    is_read = is_read && out_attrs[i].value;
+  }
+  return is_read;
+}
+
+// Returns true for a composite whose decomposition computes the same as scaled_dot: it multiplies
+// by scales in bf16. The composites of JAX scale blocks of contracting dimensions only.
+static bool is_scaled_dot(const hlo_node_t* node, hlo_named_attr_t* out_attrs) {
+  const char* name = hlo_node_attr_text(node, HLO_ATTR_name);
+  if (node->op != HLO_OP_composite || !name || strcmp(name, "xla.scaled_dot") != 0 ||
+      node->operand_count != HLO_SCALED_DOT_OPERANDS || node->result_count != 1 ||
+      !read_dims(node, out_attrs) || !hlo_dtype_is_float(node->results[0].type->dtype)) {
+    return false;
+  }
+  for (uint32_t i = 0; i < HLO_SCALED_DOT_OPERANDS; ++i) {
+    const hlo_type_t* type = hlo_node_operand_type(node, i);
+    if (!hlo_type_is_static(type) || !hlo_dtype_is_float(type->dtype)) return false;
+  }
+  for (uint32_t i = 0; i < 2; ++i) {
+    const hlo_type_t* type = hlo_node_operand_type(node, i);
+    const hlo_type_t* scale = hlo_node_operand_type(node, 2 + i);
+    if (!hlo_scaled_dot_has_scale(node, i) ||
+        hlo_scaled_dot_operand_dtype(node, i) != HLO_DTYPE_BF16 ||
+        !hlo_status_take_ok(hlo_scaled_dot_check_scale("", type, scale))) {
+      return false;
+    }
+    for (uint32_t d = 0; d < type->rank; ++d) {
+      const hlo_attr_t* contracting = out_attrs[i].value;
+      if (type->dims[d] != scale->dims[d] &&
+          !hlo_dims_contain(contracting->values, contracting->count, d, NULL)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
 static hlo_status_t lower_node(void* context, hlo_node_t* node) {
   hlo_pass_ctx_t* ctx = context;
   const bool is_call = node->op == HLO_OP_custom_call;
@@ -122,18 +187,23 @@ static hlo_status_t lower_node(void* context, hlo_node_t* node) {
   if (!operands || !types) return hlo_arena_status(&ctx->scratch);
   for (uint32_t i = 0; i < node->operand_count; ++i) operands[i] = hlo_node_operand(node, i);
   for (uint32_t i = 0; i < node->result_count; ++i) types[i] = node->results[i].type;
-  hlo_named_attr_t attrs[2] = {{HLO_ATTR_callee, hlo_node_attr(node, HLO_ATTR_decomposition)}};
-  uint32_t attr_count = 1;
+  hlo_named_attr_t attrs[4];
   const known_t* known = is_call ? NULL : known_of(node);
-  if (function != HLO_OP_COUNT) {
-    attr_count = 0;
-  } else if (known) {
+  hlo_op_t op = function;
+  uint32_t attr_count = 0;
+  if (op == HLO_OP_COUNT && known) {
+    op = known->op;
     attr_count = known_attrs(known, hlo_node_attr(node, HLO_ATTR_composite_attributes), attrs);
+  } else if (op == HLO_OP_COUNT && is_scaled_dot(node, attrs)) {
+    op = HLO_OP_hlo_scaled_dot;
+    attr_count = 4;
+  } else if (op == HLO_OP_COUNT) {
+    op = HLO_OP_call;
+    attrs[attr_count++] =
+        (hlo_named_attr_t){HLO_ATTR_callee, hlo_node_attr(node, HLO_ATTR_decomposition)};
   }
   hlo_node_t* lowered =
-      hlo_node_create(module, &(hlo_node_spec_t){.op = function != HLO_OP_COUNT ? function
-                                                       : known                  ? known->op
-                                                                                : HLO_OP_call,
+      hlo_node_create(module, &(hlo_node_spec_t){.op = op,
                                                  .loc = node->loc,
                                                  .operand_count = node->operand_count,
                                                  .operands = operands,

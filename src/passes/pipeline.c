@@ -3,6 +3,7 @@
 //
 //   module of a frontend
 //     │ import    lower_ragged_all_to_all           collectives are ops
+//     │           lower_block_scaling               products with scales are ops
 //     │           lower_mesh_groups                 groups of devices as lists
 //     │           lower_shardy, drop_shardy         no sdy ops
 //     │           lower_placement                   memory kinds only at the boundary
@@ -39,6 +40,7 @@
 
 static const hlo_pass_step_t kImport[] = {
     {PASS(lower_ragged_all_to_all), NULL},
+    {PASS(lower_block_scaling), NULL},
     {PASS(lower_mesh_groups), NULL},
     {PASS(lower_shardy), NULL},
     {PASS(drop_shardy), NULL},
@@ -46,10 +48,15 @@ static const hlo_pass_step_t kImport[] = {
 };
 // The partitioner sees one function, without ops whose meaning is another function.
 static const hlo_pass_step_t kImportPartitioned[] = {
-    {PASS(import_gspmd), NULL},      {PASS(lower_ragged_all_to_all), NULL},
-    {PASS(lower_mesh_groups), NULL}, {PASS(lower_shardy), NULL},
-    {PASS(lower_placement), NULL},   {PASS(lower_composite), NULL},
-    {PASS(inline), "400000"},        {PASS(dce), NULL},
+    {PASS(import_gspmd), NULL},
+    {PASS(lower_ragged_all_to_all), NULL},
+    {PASS(lower_block_scaling), NULL},
+    {PASS(lower_mesh_groups), NULL},
+    {PASS(lower_shardy), NULL},
+    {PASS(lower_placement), NULL},
+    {PASS(lower_composite), NULL},
+    {PASS(inline), "400000"},
+    {PASS(dce), NULL},
 };
 static const hlo_pass_step_t kImportDynamic[] = {
     {PASS(lower_composite), NULL},
@@ -69,6 +76,7 @@ static const hlo_pass_step_t kOptimise[] = {
 // The size limit of inlining stops chains of doubling calls.
 static const hlo_pass_step_t kNative[] = {
     {PASS(lower_composite), NULL},
+    {PASS(lower_scaled_dots), NULL},
     {PASS(lower_dot_algorithms), NULL},
     {PASS(widen_products), NULL},
     {PASS(inline), "400000"},

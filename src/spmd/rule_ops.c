@@ -331,6 +331,90 @@ void hlo_rule_ragged_dot(hlo_rule_builder_t* b) {
   b->reducer = HLO_OP_add;
 }
 
+// A dimension of operands that have blocks of one scale along it.
+typedef struct scaled_dim {
+  uint32_t count;
+  uint32_t tensors[3];  // with all elements: an operand or both, and the result
+  int64_t dims[3];
+  int64_t scale_dims[2];  // of each operand's scales
+} scaled_dim_t;
+
+static void add_to_dim(scaled_dim_t* dim, uint32_t tensor, int64_t at) {
+  dim->tensors[dim->count] = tensor;
+  dim->dims[dim->count++] = at;
+}
+
+// Returns whether the scales of operand `side` have several elements along the dimension.
+static bool has_blocks(const hlo_rule_builder_t* b, const scaled_dim_t* dim, uint32_t side) {
+  return dim->scale_dims[side] != HLO_RULE_NO_DIM && hlo_rule_rank(b, 2 + side) > 0 &&
+         hlo_rule_size(b, 2 + side, dim->scale_dims[side]) > 1;
+}
+
+static int64_t greatest_divisor(int64_t a, int64_t b) {
+  while (b) {
+    const int64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+
+// Devices get whole blocks, as many of each operand.
+static void add_scaled_dim(hlo_rule_builder_t* b, const scaled_dim_t* dim, hlo_factor_kind_t kind) {
+  const int64_t size = hlo_rule_size(b, dim->tensors[0], dim->dims[0]);
+  int64_t blocks = size;
+  for (uint32_t side = 0; side < 2; ++side) {
+    if (!has_blocks(b, dim, side)) continue;
+    blocks = greatest_divisor(blocks, hlo_rule_size(b, 2 + side, dim->scale_dims[side]));
+  }
+  const uint32_t major = hlo_rule_add_factor(b, blocks, kind);
+  for (uint32_t i = 0; i < dim->count; ++i) hlo_rule_link(b, dim->tensors[i], dim->dims[i], major);
+  for (uint32_t side = 0; side < 2; ++side) {
+    if (has_blocks(b, dim, side)) hlo_rule_link(b, 2 + side, dim->scale_dims[side], major);
+  }
+  if (blocks == size) return;
+  const uint32_t minor = hlo_rule_add_factor(b, size / blocks, HLO_FACTOR_REPLICATED);
+  for (uint32_t i = 0; i < dim->count; ++i) hlo_rule_link(b, dim->tensors[i], dim->dims[i], minor);
+  for (uint32_t side = 0; side < 2; ++side) {
+    if (!has_blocks(b, dim, side)) continue;
+    const int64_t rest = hlo_rule_size(b, 2 + side, dim->scale_dims[side]) / blocks;
+    if (rest == 1) continue;
+    hlo_rule_link(b, 2 + side, dim->scale_dims[side],
+                  hlo_rule_add_factor(b, rest, HLO_FACTOR_REPLICATED));
+  }
+}
+
+void hlo_rule_scaled_dot(hlo_rule_builder_t* b) {
+  const hlo_ints_t batch[] = {hlo_node_ints(b->node, HLO_ATTR_lhs_batching_dimensions),
+                              hlo_node_ints(b->node, HLO_ATTR_rhs_batching_dimensions)};
+  const hlo_ints_t sum[] = {hlo_node_ints(b->node, HLO_ATTR_lhs_contracting_dimensions),
+                            hlo_node_ints(b->node, HLO_ATTR_rhs_contracting_dimensions)};
+  const uint32_t result = hlo_rule_result(b, 0);
+  int64_t out_dim = 0;
+  for (uint32_t i = 0; i < batch[0].count; ++i) {
+    scaled_dim_t dim = {.scale_dims = {batch[0].values[i], batch[1].values[i]}};
+    for (uint32_t side = 0; side < 2; ++side) add_to_dim(&dim, side, batch[side].values[i]);
+    add_to_dim(&dim, result, out_dim++);
+    add_scaled_dim(b, &dim, HLO_FACTOR_PASS_THROUGH);
+  }
+  for (uint32_t side = 0; side < 2; ++side) {
+    for (uint32_t d = 0; d < hlo_rule_rank(b, side); ++d) {
+      if (hlo_ints_has(batch[side], d) || hlo_ints_has(sum[side], d)) continue;
+      scaled_dim_t dim = {.scale_dims = {HLO_RULE_NO_DIM, HLO_RULE_NO_DIM}};
+      dim.scale_dims[side] = d;
+      add_to_dim(&dim, side, d);
+      add_to_dim(&dim, result, out_dim++);
+      add_scaled_dim(b, &dim, HLO_FACTOR_PASS_THROUGH);
+    }
+  }
+  for (uint32_t i = 0; i < sum[0].count; ++i) {
+    scaled_dim_t dim = {.scale_dims = {sum[0].values[i], sum[1].values[i]}};
+    for (uint32_t side = 0; side < 2; ++side) add_to_dim(&dim, side, sum[side].values[i]);
+    add_scaled_dim(b, &dim, HLO_FACTOR_REDUCTION);
+  }
+  b->reducer = HLO_OP_add;
+}
+
 void hlo_rule_dot(hlo_rule_builder_t* b) {
   const bool is_left_matrix = hlo_rule_rank(b, 0) == 2, is_right_matrix = hlo_rule_rank(b, 1) == 2;
   int64_t out_dim = 0;

@@ -207,6 +207,18 @@ static const rule_case_t cases[] = {
      "[1], rhs_group_dimensions = []>} : (tensor<4x11xf32>, tensor<11x7xf32>, tensor<3xi64>) -> "
      "tensor<3x4x7xf32>",
      "([i, k], [k, j], [l])->([m, i, j]) {i=4, j=7, k=11, l=3, m=3} need_replication={k, l, m}"},
+    {HLO_OP_hlo_scaled_dot, "a:4x96xf8E4M3FN b:5x96xf8E4M3FN s:4x3xf8E8M0FNU t:5x6xf8E8M0FNU",
+     "%r = hlo.scaled_dot %a, %b, %s, %t, contracting_dims = [1] x [1] : (tensor<4x96xf8E4M3FN>, "
+     "tensor<5x96xf8E4M3FN>, tensor<4x3xf8E8M0FNU>, tensor<5x6xf8E8M0FNU>) -> tensor<4x5xf32>",
+     "([i, kl], [j, kl], [i, k], [j, km])->([i, j]) {i=4, j=5, k=3, l=32, m=2} reduction={k} "
+     "need_replication={l, m}"},
+    {HLO_OP_hlo_scaled_dot, "a:2x4x96xf8E4M3FN b:2x96x5xbf16 s:1x4x3xf8E8M0FNU t:f32",
+     "%r = hlo.scaled_dot %a, %b, %s, %t, batching_dims = [0] x [0], contracting_dims = [2] x [1] "
+     ": "
+     "(tensor<2x4x96xf8E4M3FN>, tensor<2x96x5xbf16>, tensor<1x4x3xf8E8M0FNU>, tensor<f32>) -> "
+     "tensor<2x4x5xf32>",
+     "([i, j, lm], [i, lm, k], [n, j, l], [])->([i, j, k]) {i=2, j=4, k=5, l=3, m=32, n=1} "
+     "reduction={l} need_replication={m}"},
     {HLO_OP_convolution, "a:2x8x8x3xf32 b:3x3x3x16xf32",
      "%r = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], "
      "window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : "

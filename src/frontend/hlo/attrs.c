@@ -240,6 +240,7 @@ static hlo_status_t special_attrs(hlo_desc_node_t* node) {
     case HLO_OP_select_and_scatter: window_attrs(node); return hlo_ok();
     case HLO_OP_convolution: conv_attrs(node); return hlo_ok();
     case HLO_OP_dot_general: return dot_attrs(node);
+    case HLO_OP_hlo_scaled_dot:
     case HLO_OP_chlo_ragged_dot: precision_attrs(node); return hlo_ok();
     case HLO_OP_send:
     case HLO_OP_recv: channel_attrs(node); return hlo_ok();

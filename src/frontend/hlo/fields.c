@@ -210,6 +210,7 @@ hlo_status_t hlo_desc_fields(const hlo_exporter_t* ex, const hlo_node_t* node,
     case HLO_OP_convolution: HLO_TRY(set_conv(ex, node, in)); return set_precision(ex, node, in);
     case HLO_OP_dot_general:
     case HLO_OP_chlo_ragged_dot:
+    case HLO_OP_hlo_scaled_dot:
     case HLO_OP_dot: return set_precision(ex, node, in);
     case HLO_OP_send:
     case HLO_OP_recv:

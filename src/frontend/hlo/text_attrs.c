@@ -541,7 +541,8 @@ static const hlo_text_row_t* find_row(hlo_wire_bytes_t name, hlo_wire_bytes_t op
 static hlo_status_t fill_defaults(hlo_text_t* t, hlo_desc_instruction_t* in) {
   hlo_wire_bytes_t started = hlo_desc_async_opcode(in->opcode);
   hlo_wire_bytes_t opcode = started.size ? started : in->opcode;
-  bool is_dot = hlo_bytes_equal(opcode, "dot") || hlo_bytes_equal(opcode, "ragged-dot");
+  bool is_dot = hlo_bytes_equal(opcode, "dot") || hlo_bytes_equal(opcode, "ragged-dot") ||
+                hlo_bytes_equal(opcode, "scaled-dot");
   if (is_dot && !in->dot) {
     in->dot = hlo_arena_alloc_zeroed(t->arena, sizeof *in->dot);
     if (!in->dot) return hlo_arena_status(t->arena);
