@@ -90,11 +90,15 @@ typedef struct hlo_matmul_prologue {
   bool is_forced;           // it would not be packed if it were in memory
   hlo_value_t* value;       // the operand
   hlo_tiled_space_t space;  // the loops that move along the operand
-  uint64_t inputs;          // bits of the fusion's inputs that it reads
-  uint64_t lane_loops;      // loops along which lanes can compute all elements
-  double vector_ops;        // per vector of elements
-  double read_bytes;        // all bytes that it reads
-  uint32_t widest_bytes;    // of an element in a register
+  // Per loop of the product that moves along the operand, outermost first: steps of the inner loop
+  // if the space has two loops for it, over blocks and inside of one; 0: one loop.
+  int64_t blocks[HLO_MATMUL_MAX_LOOPS];
+  uint32_t place_count;   // such loops of the product
+  uint64_t inputs;        // bits of the fusion's inputs that it reads
+  uint64_t lane_loops;    // loops along which lanes can compute all elements
+  double vector_ops;      // per vector of elements
+  double read_bytes;      // all bytes that it reads
+  uint32_t widest_bytes;  // of an element in a register
 } hlo_matmul_prologue_t;
 
 /// Where the product reads an operand. Copies have the type of the multiplication.
@@ -133,10 +137,24 @@ static inline bool hlo_matmul_is_produced(const hlo_matmul_operand_t* operand) {
   return operand->prologue.origin == HLO_MATMUL_COMPUTED;
 }
 
-/// Returns true if lanes along the loop can compute the operand's elements.
+/// Returns the innermost loop of the prologue's space for a place of its operand, from 0.
+static inline uint32_t hlo_matmul_inner_loop(const hlo_matmul_prologue_t* prologue,
+                                             uint32_t place) {
+  uint32_t loop = place;
+  for (uint32_t i = 0; i <= place; ++i) loop += prologue->blocks[i] > 0;
+  return loop;
+}
+
+/// Returns true if `lanes` lanes along the loop, from a multiple of them on, can compute the
+/// operand's elements: they are in one block.
 static inline bool hlo_matmul_lanes_find(const hlo_matmul_operand_t* operand,
-                                         const hlo_matmul_dim_t* dim, uint32_t side) {
-  return !dim->place[side] || operand->prologue.lane_loops >> (dim->place[side] - 1) & 1;
+                                         const hlo_matmul_dim_t* dim, uint32_t side,
+                                         uint32_t lanes) {
+  const hlo_matmul_prologue_t* prologue = &operand->prologue;
+  if (!dim->place[side]) return true;
+  const uint32_t place = dim->place[side] - 1;
+  return prologue->blocks[place] % lanes == 0 &&
+         (prologue->lane_loops >> hlo_matmul_inner_loop(prologue, place) & 1);
 }
 
 /// A copy of a convolution's operand in the type of the multiplication, with zeros around and
@@ -488,6 +506,7 @@ void hlo_matmul_move(const hlo_matmul_t* matmul, uint32_t side, hlo_vir_builder_
                      hlo_matmul_source_t* source);
 /// Returns `lanes` computed elements along a loop (NULL: all equal) from the source on, in the
 /// register form of the operand's type. `mask`: the lanes that are needed; NULL: all.
-hlo_vir_value_t* hlo_matmul_produce(const hlo_point_emitter_t* points, uint32_t side,
+hlo_vir_value_t* hlo_matmul_produce(const hlo_matmul_t* matmul, hlo_vir_builder_t* b,
+                                    const hlo_point_emitter_t* points, uint32_t side,
                                     const hlo_matmul_dim_t* dim, const hlo_matmul_source_t* source,
                                     uint32_t lanes, hlo_vir_value_t* mask);

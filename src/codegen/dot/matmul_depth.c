@@ -20,7 +20,8 @@ hlo_vir_value_t* hlo_product_compute(const hlo_product_t* p, const hlo_product_t
   if (step->counter) at = hlo_plus(p->b, step->counter, at);
   hlo_matmul_move(m, HLO_MATMUL_B, p->b, &m->depth[m->depth_count - 1], at, &source);
   hlo_matmul_move(m, HLO_MATMUL_B, p->b, &m->columns, hlo_index(p->b, column), &source);
-  hlo_vir_value_t* value = hlo_matmul_produce(p->points, HLO_MATMUL_B, along, &source, lanes, mask);
+  hlo_vir_value_t* value =
+      hlo_matmul_produce(m, p->b, p->points, HLO_MATMUL_B, along, &source, lanes, mask);
   return hlo_vmath_convert(p->b, m->operands[HLO_MATMUL_B].dtype, m->dtype, value);
 }
 

@@ -64,7 +64,7 @@ static hlo_vir_value_t* produce_elements(const packing_t* p, const hlo_matmul_di
   hlo_matmul_source_t source = p->at.from;
   hlo_vir_value_t* step = hlo_index(p->b, offset);
   hlo_matmul_move(p->m, p->side, p->b, dim, at ? hlo_plus(p->b, at, step) : step, &source);
-  return hlo_matmul_produce(p->points, p->side, dim, &source, lanes,
+  return hlo_matmul_produce(p->m, p->b, p->points, p->side, dim, &source, lanes,
                             hlo_matmul_first_lanes(p->b, lanes, active));
 }
 
@@ -168,7 +168,7 @@ static void copy_vector(const packing_t* p, const hlo_matmul_dim_t* dim, hlo_vir
 static bool is_vector(const packing_t* p, const hlo_matmul_dim_t* dim, uint32_t parts) {
   int64_t stride = dim->from[p->side];
   const hlo_matmul_operand_t* operand = &p->m->operands[p->side];
-  if (p->is_produced) return hlo_matmul_lanes_find(operand, dim, p->side);
+  if (p->is_produced) return hlo_matmul_lanes_find(operand, dim, p->side, p->m->lanes);
   if (p->m->group > 1) {
     return stride == 1 || (p->m->group_from[p->side] == 1 && parts == p->m->group);
   }

@@ -17,34 +17,56 @@ static void list_loop(hlo_matmul_dim_t** dims, uint32_t* count, uint32_t side,
   dims[at] = dim;
 }
 
-// Makes the space of the loops that move along an operand, as loops over the index of its elements.
-static hlo_verdict_t make_space(hlo_matmul_t* m, uint32_t side, hlo_matmul_prologue_t* prologue,
+// Lists the loops that move along an operand, as loops over the index of its elements.
+static hlo_verdict_t list_loops(hlo_matmul_t* m, uint32_t side, hlo_matmul_prologue_t* prologue,
                                 hlo_matmul_dim_t** dims) {
-  hlo_tiled_space_t* space = &prologue->space;
   uint32_t count = 0;
   for (uint32_t i = 0; i < m->outer_count; ++i) list_loop(dims, &count, side, &m->outer[i]);
   list_loop(dims, &count, side, &m->rows);
   list_loop(dims, &count, side, &m->columns);
   for (uint32_t i = 0; i < m->depth_count; ++i) list_loop(dims, &count, side, &m->depth[i]);
-  space->element_count = hlo_type_element_count(prologue->value->type);
   const hlo_node_t* node = prologue->value->def;
   if (count > HLO_MATMUL_MAX_LOOPS) {
     return hlo_verdict_beyond(HLO_REASON_PROLOGUE_LOOPS, node, count, HLO_MATMUL_MAX_LOOPS);
   }
-  space->loop_count = count;
+  prologue->place_count = count;
   int64_t step = 1;
   for (uint32_t i = count; i-- > 0;) {
     const bool overlaps = dims[i]->from[side] != step || dims[i]->wrap_at;
     if (overlaps) return hlo_verdict_no(HLO_REASON_PROLOGUE_OVERLAP, node);
-    step *= space->extents[i] = dims[i]->extent;
+    step *= dims[i]->extent;
   }
-  return step == space->element_count ? hlo_verdict_yes()
-                                      : hlo_verdict_no(HLO_REASON_PROLOGUE_PART, node);
+  return step == hlo_type_element_count(prologue->value->type)
+             ? hlo_verdict_yes()
+             : hlo_verdict_no(HLO_REASON_PROLOGUE_PART, node);
 }
 
-hlo_status_t hlo_matmul_walk_prologue(const hlo_kernel_t* kernel,
-                                      const hlo_matmul_prologue_t* prologue, hlo_arena_t* arena,
-                                      hlo_tiling_t** out_tiling) {
+// Makes the space of the listed loops, some of which are two loops.
+static void make_space(hlo_matmul_prologue_t* prologue, hlo_matmul_dim_t* const* dims) {
+  hlo_tiled_space_t* space = &prologue->space;
+  *space = (hlo_tiled_space_t){.element_count = hlo_type_element_count(prologue->value->type)};
+  for (uint32_t i = 0; i < prologue->place_count; ++i) {
+    const int64_t block = prologue->blocks[i];
+    if (block) space->extents[space->loop_count++] = dims[i]->extent / block;
+    space->extents[space->loop_count++] = block ? block : dims[i]->extent;
+  }
+}
+
+// Divides the loop of the product that the walk asks to split, once. Returns false if it cannot be
+// divided.
+static bool add_block(hlo_matmul_prologue_t* prologue, const hlo_tiling_t* tiling) {
+  if (tiling->request != HLO_TILED_SPLIT || prologue->space.loop_count == HLO_MATMUL_MAX_LOOPS) {
+    return false;
+  }
+  uint32_t place = 0;
+  while (hlo_matmul_inner_loop(prologue, place) < tiling->request_loop) ++place;
+  if (prologue->blocks[place]) return false;
+  prologue->blocks[place] = tiling->request_at;
+  return true;
+}
+
+static hlo_status_t walk_once(const hlo_kernel_t* kernel, const hlo_matmul_prologue_t* prologue,
+                              hlo_arena_t* arena, hlo_tiling_t** out_tiling) {
   hlo_fusion_t* fusion = hlo_arena_alloc(arena, sizeof *fusion);
   hlo_value_t** output = hlo_arena_array(arena, 1, sizeof(*output));
   HLO_TRY(hlo_arena_status(arena));
@@ -58,10 +80,34 @@ hlo_status_t hlo_matmul_walk_prologue(const hlo_kernel_t* kernel,
   tiling->space_count = 1;
   tiling->spaces[0] = prologue->space;
   HLO_TRY(hlo_tiling_walk(tiling, NULL, false));
+  *out_tiling = tiling;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_matmul_walk_prologue(const hlo_kernel_t* kernel,
+                                      const hlo_matmul_prologue_t* prologue, hlo_arena_t* arena,
+                                      hlo_tiling_t** out_tiling) {
+  HLO_TRY(walk_once(kernel, prologue, arena, out_tiling));
+  hlo_tiling_t* tiling = *out_tiling;
   if (!hlo_verdict_is_no(&tiling->verdict) && tiling->request) {
     tiling->verdict = hlo_verdict_no(HLO_REASON_PROLOGUE_SPLIT, prologue->value->def);
   }
-  *out_tiling = tiling;
+  return hlo_ok();
+}
+
+// Walks the prologue, and divides loops into blocks until every element's position is a multiple
+// of each loop, as that of the scale of a block is.
+static hlo_status_t walk_in_blocks(const hlo_kernel_t* kernel, hlo_matmul_prologue_t* prologue,
+                                   hlo_matmul_dim_t* const* dims, hlo_arena_t* arena,
+                                   hlo_tiling_t** out_tiling) {
+  for (;;) {
+    make_space(prologue, dims);
+    HLO_TRY(walk_once(kernel, prologue, arena, out_tiling));
+    const hlo_tiling_t* tiling = *out_tiling;
+    if (hlo_verdict_is_no(&tiling->verdict) || !tiling->request) return hlo_ok();
+    if (!add_block(prologue, tiling)) break;
+  }
+  (*out_tiling)->verdict = hlo_verdict_no(HLO_REASON_PROLOGUE_SPLIT, prologue->value->def);
   return hlo_ok();
 }
 
@@ -165,11 +211,11 @@ hlo_status_t hlo_matmul_find_prologue(hlo_matmul_t* m, const hlo_kernel_t* kerne
   *prologue = (hlo_matmul_prologue_t){
       .origin = HLO_MATMUL_COMPUTED,
       .value = hlo_node_operand(m->contraction.node, operand->node_operand)};
-  m->verdict = make_space(m, side, prologue, dims);
+  m->verdict = list_loops(m, side, prologue, dims);
   if (hlo_verdict_is_no(&m->verdict)) return hlo_ok();
   HLO_SCOPED_ARENA scratch = {0};
   hlo_tiling_t* tiling = NULL;
-  HLO_TRY(hlo_matmul_walk_prologue(kernel, prologue, &scratch, &tiling));
+  HLO_TRY(walk_in_blocks(kernel, prologue, dims, &scratch, &tiling));
   m->verdict = tiling->verdict;
   const hlo_tiled_t* largest =
       hlo_verdict_is_no(&m->verdict) ? NULL : inspect(prologue, tiling, kernel->target);
@@ -177,16 +223,20 @@ hlo_status_t hlo_matmul_find_prologue(hlo_matmul_t* m, const hlo_kernel_t* kerne
   if (!largest && !hlo_verdict_is_no(&m->verdict)) {
     m->verdict = hlo_verdict_no(HLO_REASON_PROLOGUE_OP, prologue->value->def);
   }
-  for (uint32_t i = 0; largest && i < prologue->space.loop_count; ++i) {
-    dims[i]->from[side] = hlo_expr_coefficient(largest->offset, i);
+  bool is_linear = true;
+  for (uint32_t i = 0; largest && i < prologue->place_count; ++i) {
+    const uint32_t loop = hlo_matmul_inner_loop(prologue, i);
+    dims[i]->from[side] = hlo_expr_coefficient(largest->offset, loop);
+    is_linear &= !prologue->blocks[i] || hlo_expr_coefficient(largest->offset, loop - 1) ==
+                                             dims[i]->from[side] * prologue->blocks[i];
   }
-  if (viewed && is_forward(viewed->offset)) {
+  if (viewed && is_linear && is_forward(viewed->offset)) {
     operand->input = viewed->input;
     operand->dtype = viewed->value->type->dtype;
     operand->first = has_value(viewed->offset) ? 0 : viewed->offset->constant;
     prologue->origin = has_value(viewed->offset) ? HLO_MATMUL_FROM_VIEW : HLO_MATMUL_FROM_INPUT;
   } else {
-    for (uint32_t i = 0; i < prologue->space.loop_count; ++i) dims[i]->place[side] = i + 1;
+    for (uint32_t i = 0; i < prologue->place_count; ++i) dims[i]->place[side] = i + 1;
   }
   return hlo_ok();
 }
@@ -240,7 +290,7 @@ hlo_verdict_t hlo_matmul_weigh_prologues(const hlo_matmul_t* m) {
     const hlo_matmul_operand_t* operand = &m->operands[side];
     const hlo_matmul_prologue_t* prologue = &operand->prologue;
     if (!hlo_matmul_is_produced(operand)) continue;
-    if (!hlo_matmul_lanes_find(operand, lane_loop(m, side), side)) {
+    if (!hlo_matmul_lanes_find(operand, lane_loop(m, side), side, m->lanes)) {
       return hlo_verdict_no(HLO_REASON_PROLOGUE_LANES, prologue->value->def);
     }
     double elements = (double)prologue->space.element_count, times = times_computed(m, side);
@@ -287,13 +337,24 @@ void hlo_matmul_move(const hlo_matmul_t* m, uint32_t side, hlo_vir_builder_t* b,
   source->base = hlo_plus(b, source->base, hlo_times(b, is_wrapped, dim->wrap[side] * bytes));
 }
 
-hlo_vir_value_t* hlo_matmul_produce(const hlo_point_emitter_t* points, uint32_t side,
+hlo_vir_value_t* hlo_matmul_produce(const hlo_matmul_t* m, hlo_vir_builder_t* b,
+                                    const hlo_point_emitter_t* points, uint32_t side,
                                     const hlo_matmul_dim_t* dim, const hlo_matmul_source_t* source,
                                     uint32_t lanes, hlo_vir_value_t* mask) {
-  uint32_t place = dim ? dim->place[side] : 0;
-  hlo_point_t point = {.loops = source->places,
-                       .lane_loop = place ? place - 1 : HLO_TILED_MAX_LOOPS,
-                       .lanes = lanes,
-                       .mask = mask};
+  const hlo_matmul_prologue_t* prologue = &m->operands[side].prologue;
+  const uint32_t place = dim ? dim->place[side] : 0;
+  hlo_vir_value_t* loops[HLO_MATMUL_MAX_LOOPS];
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < prologue->place_count; ++i) {
+    hlo_vir_value_t* at = source->places[i];
+    const int64_t block = prologue->blocks[i];
+    if (block) loops[count++] = at ? hlo_divide(b, at, block) : NULL;
+    loops[count++] = at && block ? hlo_remainder(b, at, block) : at;
+  }
+  hlo_point_t point = {
+      .loops = loops,
+      .lane_loop = place ? hlo_matmul_inner_loop(prologue, place - 1) : HLO_TILED_MAX_LOOPS,
+      .lanes = lanes,
+      .mask = mask};
   return hlo_point_prologue(points, side, &point);
 }
