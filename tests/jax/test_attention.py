@@ -5,13 +5,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-QUERIES, KEYS = 130, 150
+QUERIES, KEYS = 130, 400
 VARIANTS = {
     "plain": {},
     "causal": {"is_causal": True},
     "local": {"local_window_size": (20, 5)},
     "lengths": {"query_seq_lengths": np.array([100, 130], np.int32),
-                "key_value_seq_lengths": np.array([150, 70], np.int32)},
+                "key_value_seq_lengths": np.array([400, 70], np.int32)},
 }
 
 
