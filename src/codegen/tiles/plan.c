@@ -30,15 +30,56 @@ static hlo_status_t check_types(const lowering_check_t* c, const hlo_tile_op_t* 
   return hlo_ok();
 }
 
+static bool have_dtype(const hlo_tile_op_t* op, uint32_t first, hlo_dtype_t dtype) {
+  for (uint32_t i = first; i < op->operand_count; ++i) {
+    if (op->operands[i]->dtype != dtype) return false;
+  }
+  return true;
+}
+
+// Returns true if number and types of operands and the result's type are those of the operation,
+// which Tile IR does not know.
+static bool has_types_of_map(const hlo_tile_op_t* op) {
+  const hlo_dtype_t first = op->operands[0]->dtype;
+  switch (op->map.op) {
+    case HLO_OP_select:
+      return op->operand_count == 3 && first == HLO_DTYPE_PRED && have_dtype(op, 1, op->dtype);
+    case HLO_OP_clamp: return op->operand_count == 3 && have_dtype(op, 0, op->dtype);
+    case HLO_OP_convert:
+    case HLO_OP_bitcast_convert: return op->operand_count == 1;
+    case HLO_OP_compare:
+      return op->operand_count == 2 && have_dtype(op, 0, first) && op->dtype == HLO_DTYPE_PRED;
+    default: break;
+  }
+  const hlo_op_info_t* info = hlo_op_info(op->map.op);
+  const hlo_dtype_t result = op->map.op == HLO_OP_is_finite ? HLO_DTYPE_PRED : first;
+  return op->operand_count == info->operand_count && have_dtype(op, 0, first) &&
+         op->dtype == result;
+}
+
 static hlo_status_t check_map(const lowering_check_t* c, const hlo_tile_op_t* op) {
   const hlo_elementwise_op_t what = {.op = op->map.op,
                                      .operand_count = op->operand_count,
                                      .operand = op->operands[0]->dtype,
                                      .result = op->dtype};
+  if (!has_types_of_map(op)) return refuse_op(c, op, "its operation takes other operands");
   if (hlo_elementwise_supports_op(&what)) return hlo_ok();
   return hlo_unimplemented("machine code for %s: %s of %s elements", c->kernel->name,
                            hlo_op_info(op->map.op)->name,
                            hlo_dtype_info(op->operands[0]->dtype)->hlo_name);
+}
+
+static bool is_reducer(hlo_op_t op) {
+  switch (op) {
+    case HLO_OP_add:
+    case HLO_OP_multiply:
+    case HLO_OP_maximum:
+    case HLO_OP_minimum:
+    case HLO_OP_and:
+    case HLO_OP_or:
+    case HLO_OP_xor: return true;
+    default: return false;
+  }
 }
 
 static hlo_status_t check_reduce(const lowering_check_t* c, const hlo_tile_op_t* op) {
@@ -46,6 +87,7 @@ static hlo_status_t check_reduce(const lowering_check_t* c, const hlo_tile_op_t*
   for (uint32_t i = 0; i < yield->operand_count; ++i) {
     const hlo_dtype_t dtype = yield->operands[i]->dtype;
     const hlo_op_t reducer = op->reducers[op->is_arg ? 0 : i];
+    if (!is_reducer(reducer)) return refuse_op(c, op, "its reducer has no identity");
     const bool is_arg_type = dtype != HLO_DTYPE_PRED || !op->is_arg || i == 0;
     if (dtype != HLO_DTYPE_PRED && !hlo_vmath_has(reducer, dtype)) {
       return refuse_op(c, op, "its reducer does not exist for its element type");
