@@ -78,6 +78,7 @@ static const hlo_pass_step_t kNative[] = {
     {PASS(lower_composite), NULL},
     {PASS(lower_scaled_dots), NULL},
     {PASS(lower_dot_algorithms), NULL},
+    {PASS(factor_zero_points), NULL},
     {PASS(widen_products), NULL},
     {PASS(inline), "400000"},
     {PASS(unroll), NULL},

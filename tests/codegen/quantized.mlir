@@ -25,3 +25,23 @@ func.func @main(%a: tensor<3x8xf32>, %b: tensor<8x4xf32>) -> (tensor<3x8xf32>, t
   %14 = stablehlo.uniform_dequantize %13 : (tensor<3x8x!quant.uniform<i4:bf16, 0.25:-1>>) -> tensor<3x8xbf16>
   return %4, %5, %7, %8, %11, %14 : tensor<3x8xf32>, tensor<3x4xf32>, tensor<8xf32>, tensor<3x8xi1>, tensor<8x3xf32>, tensor<3x8xbf16>
 }
+// -----
+// Zero points of products of bytes.
+func.func @main(%x: tensor<20x2x9xui8>, %y: tensor<9x18x2xi8>, %a: tensor<3x9xi8>, %b: tensor<9x18xi8>) -> (tensor<2x20x18xi32>, tensor<3x18xi32>, tensor<3x18xi32>) {
+  %three = stablehlo.constant dense<3> : tensor<20x2x9xi32>
+  %two = stablehlo.constant dense<2> : tensor<9x18x2xi32>
+  %x1 = stablehlo.convert %x : (tensor<20x2x9xui8>) -> tensor<20x2x9xi32>
+  %x2 = stablehlo.subtract %x1, %three : tensor<20x2x9xi32>
+  %y1 = stablehlo.convert %y : (tensor<9x18x2xi8>) -> tensor<9x18x2xi32>
+  %y2 = stablehlo.add %y1, %two : tensor<9x18x2xi32>
+  %0 = stablehlo.dot_general %x2, %y2, batching_dims = [1] x [2], contracting_dims = [2] x [0] : (tensor<20x2x9xi32>, tensor<9x18x2xi32>) -> tensor<2x20x18xi32>
+  %one = stablehlo.constant dense<1> : tensor<3x9xi32>
+  %four = stablehlo.constant dense<4> : tensor<9x18xi32>
+  %a1 = stablehlo.convert %a : (tensor<3x9xi8>) -> tensor<3x9xi32>
+  %a2 = stablehlo.subtract %a1, %one : tensor<3x9xi32>
+  %b1 = stablehlo.convert %b : (tensor<9x18xi8>) -> tensor<9x18xi32>
+  %b2 = stablehlo.subtract %b1, %four : tensor<9x18xi32>
+  %1 = stablehlo.dot_general %a1, %b2, contracting_dims = [1] x [0] : (tensor<3x9xi32>, tensor<9x18xi32>) -> tensor<3x18xi32>
+  %2 = stablehlo.dot_general %a2, %b1, contracting_dims = [1] x [0] : (tensor<3x9xi32>, tensor<9x18xi32>) -> tensor<3x18xi32>
+  return %0, %1, %2 : tensor<2x20x18xi32>, tensor<3x18xi32>, tensor<3x18xi32>
+}
