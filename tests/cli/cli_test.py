@@ -679,6 +679,12 @@ class CliTest(ToolTest):
         program = self.write("add.mlir", ADD)
         self.assertIn("--find-races is for", self.bad(1, "run", "--find-races", program))
 
+    def test_tile_example(self):
+        path = ROOT / "examples" / "blocked_product.tile"
+        said = self.good("run", "--find-races", "--print", "--input=16x32xf32=2",
+                         "--input=32x8xf32=3", path)
+        self.assertIn("dense<1.920000e+02> : tensor<16x8xf32>", said)
+
     def test_tile_faults(self):
         def changed(*pairs):
             text = SCALE
