@@ -3,7 +3,7 @@
 
 JAX's own rule for the platform cpu knows interpret mode only. connect() puts a rule in front of it
 that is taken where the program is compiled for an hlocc client and interpret is False or True; other
-clients, exports for several platforms, and the interpreters of TPU and GPU kernels keep JAX's rule.
+clients, exports, and the interpreters of TPU and GPU kernels keep JAX's rule.
 hlocc.pallas_grid says how a kernel becomes a program.
 """
 import functools

@@ -285,7 +285,9 @@ class Evaluator:
             raise NotImplementedError("run_scoped with collective_axes on hlocc")
         scoped = pe.convert_constvars_jaxpr(eqn.params["jaxpr"])
         count = len(scoped.outvars)
-        closed = discharge.discharge_state(jax_core.ClosedJaxpr(scoped, ()))
+        if hasattr(jax_core, "ClosedJaxpr"):  # a name of its own until jax 0.11
+            scoped = jax_core.ClosedJaxpr(scoped, ())
+        closed = discharge.discharge_state(scoped)
         jaxpr, consts = open_jaxpr(closed)
         initial = [primitives.uninitialized_value(v.aval.shape, v.aval.dtype)
                    for v in jaxpr.invars[len(args):]]

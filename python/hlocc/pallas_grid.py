@@ -63,10 +63,11 @@ def _check_discharge(jaxpr, debug_info):
 
 
 def _check_lowering(jaxpr, debug_info):
-    """Refuses primitives for which JAX has no rule on cpu."""
+    """Refuses primitives for which JAX has no rule on cpu. run_scoped still has references."""
     for eqn in jaxpr.eqns:
         known = (eqn.primitive in mlir._lowerings or eqn.primitive.name in EVALUATED_NAMES
-                 or eqn.primitive in mlir._platform_specific_lowerings["cpu"])
+                 or eqn.primitive in mlir._platform_specific_lowerings["cpu"]
+                 or any(isinstance(v.aval, state.AbstractRef) for v in eqn.invars))
         if not known:
             _refuse(eqn, debug_info)
         for sub in pallas_fold.sub_jaxprs(eqn):

@@ -288,6 +288,64 @@ def test_scalar_prefetch(same, matrix, random):
     assert "while" not in same(f, random.permutation(8).astype(np.int32), matrix)
 
 
+def test_scoped_memory(matrix):
+    def kernel(x, o):
+        def body(buffer):
+            buffer[...] = x[...] + pl.program_id(0)
+            o[...] = buffer[...] * 3
+
+        pl.run_scoped(body, pltpu.VMEM((8, 32), np.float32))
+
+    def f(call, x):
+        return call(kernel, like(x), grid=(8,), in_specs=[rows(8, 32)], out_specs=rows(8, 32))(x)
+
+    compiled = jax.jit(functools.partial(f, pl.pallas_call))
+    np.testing.assert_array_equal(
+        compiled(matrix), (matrix + np.repeat(np.arange(8, dtype=np.float32), 8)[:, None]) * 3)
+    assert "while" not in compiled.lower(matrix).as_text()
+
+
+def test_copies_and_semaphores(same, matrix):
+    def kernel(x, o, buffer, copied, ready):
+        copy = pltpu.make_async_copy(x, buffer, copied)
+        copy.start()
+        pl.semaphore_signal(ready, 2)
+        copy.wait()
+        pl.semaphore_wait(ready, 2)
+        o[...] = buffer[...] * 2
+
+    def f(call, x):
+        return call(kernel, like(x), in_specs=[pl.BlockSpec(memory_space=pl.ANY)],
+                    scratch_shapes=[pltpu.VMEM(x.shape, x.dtype), pltpu.SemaphoreType.DMA,
+                                    pltpu.SemaphoreType.REGULAR])(x)
+
+    same(f, matrix)
+
+
+def test_atomics(same, matrix):
+    from jax.experimental.pallas import triton
+
+    def kernel(x, start, o):
+        triton.atomic_add(o, (pl.ds(0, 32),), x[...].sum(0))
+
+    def f(call, x, start):
+        whole = pl.BlockSpec((32,), lambda i: (0,))
+        return call(kernel, like(start), grid=(8,), in_specs=[rows(8, 32), whole], out_specs=whole,
+                    input_output_aliases={1: 0})(x, start)
+
+    same(f, matrix, matrix[0])
+
+
+def test_kernels_over_meshes_of_cores(matrix):
+    create = getattr(pltpu, "TensorCoreMesh", None) or pltpu.create_tensorcore_mesh
+
+    @pl.kernel(out_type=like(matrix), mesh=create(axis_name="core", num_cores=1))
+    def copy(x, o):
+        pltpu.sync_copy(x, o)
+
+    np.testing.assert_array_equal(copy(matrix), matrix)
+
+
 def test_prints(capsys, matrix):
     def kernel(x, o):
         o[...] = x[...]
