@@ -6,8 +6,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-if not hasattr(jax.lax, "scaled_dot"):
-    pytest.skip("this JAX has no scaled_dot", allow_module_level=True)
 
 E4M3, E5M2, E8M0, E2M1 = (jnp.float8_e4m3fn, jnp.float8_e5m2, jnp.float8_e8m0fnu, jnp.float4_e2m1fn)
 

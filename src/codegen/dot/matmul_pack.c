@@ -265,11 +265,10 @@ static hlo_vir_value_t* load_transposed_groups(const packing_t* p, int64_t row) 
   return hlo_matmul_flip(m, b, hlo_matmul_permute(b, value, order));
 }
 
-// Stores `count` equal parts of a vector, `step` elements apart, from element `offset` on. `index`:
-// a number of elements; NULL: none.
-static void store_parts(const packing_t* p, hlo_vir_value_t* value, uint32_t count,
-                        hlo_vir_value_t* index, int64_t offset, int64_t step) {
-  hlo_vir_value_t* parts[HLO_VIR_MAX_LANES] = {value};
+// Cuts a vector into `count` equal parts.
+static void split_vector(const packing_t* p, hlo_vir_value_t* value, uint32_t count,
+                         hlo_vir_value_t** parts) {
+  parts[0] = value;
   for (uint32_t n = 1; n < count; n *= 2) {
     hlo_vir_type_t half = {parts[0]->type.elem, parts[0]->type.lanes / 2};
     for (uint32_t i = n; i-- > 0;) {
@@ -278,6 +277,14 @@ static void store_parts(const packing_t* p, hlo_vir_value_t* value, uint32_t cou
       parts[2 * i + 1] = hlo_vir_emit(p->b, HLO_VIR_upper_half, half, 0, 0, 1, &whole);
     }
   }
+}
+
+// Stores `count` equal parts of a vector, `step` elements apart, from element `offset` on. `index`:
+// a number of elements; NULL: none.
+static void store_parts(const packing_t* p, hlo_vir_value_t* value, uint32_t count,
+                        hlo_vir_value_t* index, int64_t offset, int64_t step) {
+  hlo_vir_value_t* parts[HLO_VIR_MAX_LANES];
+  split_vector(p, value, count, parts);
   uint32_t bytes = p->m->element_bytes;
   for (uint32_t i = 0; i < count; ++i) {
     hlo_vir_value_t* operands[] = {parts[i], p->at.to, index};
@@ -441,12 +448,46 @@ static void fetch_column(const packing_t* p, uint32_t column) {
                at * (int64_t)hlo_dtype_size_bytes(p->from_dtype), 1, base);
 }
 
+// Transposes computed columns like those in memory, but computes a whole register of each.
+static void transpose_computed_block(const packing_t* p, uint32_t first, uint32_t end) {
+  const hlo_matmul_t* m = p->m;
+  hlo_vir_builder_t* b = p->b;
+  const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
+  const uint32_t lanes = m->lanes, count = PART_BYTES / m->element_bytes, parts = lanes / count;
+  hlo_vir_value_t* rows[HLO_VIR_MAX_LANES];
+  for (uint32_t i = 0; i < count; ++i) {
+    hlo_vir_value_t* cut[HLO_VIR_MAX_LANES / 2][HLO_VIR_MAX_LANES / 2];
+    for (uint32_t q = 0; q < parts; ++q) {
+      const uint32_t column = first + i + q * count;
+      // Columns past the end repeat the first one.
+      hlo_vir_value_t* whole =
+          load_neighbours(p, &m->columns, column < end ? column : first, inner, 0, lanes);
+      split_vector(p, whole, parts, cut[q]);
+    }
+    for (uint32_t k = 0; k < parts; ++k) {
+      hlo_vir_value_t* across[HLO_VIR_MAX_LANES];
+      for (uint32_t q = 0; q < parts; ++q) across[q] = cut[q][k];
+      rows[k * count + i] = hlo_matmul_join(b, across, parts);
+    }
+  }
+  hlo_elementwise_transpose(b, rows, lanes, count, count);
+  for (uint32_t k = 0; k < lanes; ++k) {
+    int64_t offset = k * inner->strides[p->side] + first;
+    hlo_element_address_t to = {.base = p->at.to, .offset_bytes = offset * m->element_bytes};
+    hlo_elementwise_store_raw(b, m->dtype, rows[k], &to);
+  }
+}
+
 // Transposes columns first <= number < end of as many rows as a register has lanes. Each load reads
 // the part of a column that a part of a register holds; all parts of a few columns are read before
 // the next columns, since columns a power of two apart share a set of the first cache, which cannot
 // hold all of them. The parts are then transposed side by side.
 static void transpose_columns_block(const packing_t* p, uint32_t first, uint32_t end) {
   const hlo_matmul_t* m = p->m;
+  if (p->is_produced) {
+    transpose_computed_block(p, first, end);
+    return;
+  }
   hlo_vir_builder_t* b = p->b;
   const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
   uint32_t lanes = m->lanes, count = PART_BYTES / m->element_bytes;
