@@ -398,7 +398,7 @@ class CliTest(ToolTest):
 
     def test_emit(self):
         path = self.write("add.mlir", ADD)
-        for form, parts in [("tile", ["kernel fusion0", "map add %0, %1 : f32 <", "store 2 ["]),
+        for form, parts in [("tile", ["kernel fusion0", "map add %0, %1 : f32", "store 2 ["]),
                             ("plan", ["plan of @main", "fusion 0 {stablehlo.add} arg0 arg1 -> "]),
                             ("vir", ["entry", "load"]),
                             ("c", ["hlo_functions", "hlo_saved_bytes"])]:

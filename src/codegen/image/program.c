@@ -166,7 +166,7 @@ static hlo_status_t make_tile(const hlo_kernel_t* kernel, uint32_t number, bool 
                               hlo_arena_t* arena, hlo_strbuf_t* text,
                               hlo_tile_kernel_t** out_tile) {
   *out_tile = NULL;
-  hlo_status_t status = hlo_kernel_to_tile(kernel, true, arena, out_tile);
+  hlo_status_t status = hlo_kernel_to_tile(kernel, arena, out_tile);
   if (hlo_status_is_ok(status)) {
     size_t start = text->length;
     hlo_tile_kernel_print(*out_tile, text);
@@ -196,7 +196,7 @@ static hlo_status_t print_decisions(const hlo_kernel_t* kernel, uint32_t number,
 // be lowered.
 static hlo_status_t lower_tile(hlo_kernel_t* kernel, hlo_arena_t* arena) {
   hlo_tile_kernel_t* tile;
-  hlo_status_t status = hlo_kernel_to_tile(kernel, false, arena, &tile);
+  hlo_status_t status = hlo_kernel_to_tile(kernel, arena, &tile);
   if (hlo_status_is_ok(status)) status = hlo_kernel_lower_tile(kernel, tile);
   if (hlo_status_code(status) != HLO_STATUS_UNIMPLEMENTED) return status;
   hlo_status_release(status);
@@ -246,7 +246,7 @@ static hlo_status_t print_ptx(const hlo_kernel_t* kernel, uint32_t number,
                               const hlo_ptx_target_t* target, hlo_strbuf_t* out) {
   HLO_SCOPED_ARENA arena = {0};
   hlo_tile_kernel_t* tile = NULL;
-  hlo_status_t status = hlo_kernel_to_tile(kernel, false, &arena, &tile);
+  hlo_status_t status = hlo_kernel_to_tile(kernel, &arena, &tile);
   const size_t start = out->length;
   if (hlo_status_is_ok(status)) status = hlo_ptx_emit_tile(tile, target, out);
   if (hlo_status_code(status) != HLO_STATUS_UNIMPLEMENTED) return status;

@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#include "base/tuning.h"
 #include "codegen/loops/kernel_impl.h"
 #include "codegen/tiles/lower.h"
 #include "ir/reducer.h"
@@ -331,17 +330,7 @@ static hlo_tile_kernel_t* create_tile_kernel(const hlo_kernel_t* kernel, hlo_are
   return hlo_tile_kernel_create(arena, name, count, buffers);
 }
 
-// Infers layouts; leaves them out if no layout fits all operations or the search takes too long.
-static hlo_status_t infer_layouts(const hlo_kernel_t* kernel, hlo_tile_kernel_t* tile) {
-  hlo_status_t status = hlo_tile_kernel_infer(tile, &kernel->target->tile, HLO_TUNING_LAYOUTS_FUEL);
-  hlo_status_code_t code = hlo_status_code(status);
-  if (code != HLO_STATUS_FAILED_PRECONDITION && code != HLO_STATUS_RESOURCE_EXHAUSTED)
-    return status;
-  hlo_status_release(status);
-  return hlo_arena_status(tile->arena);
-}
-
-hlo_status_t hlo_kernel_to_tile(const hlo_kernel_t* kernel, bool has_layouts, hlo_arena_t* arena,
+hlo_status_t hlo_kernel_to_tile(const hlo_kernel_t* kernel, hlo_arena_t* arena,
                                 hlo_tile_kernel_t** out_tile) {
   if (kernel->fusion->extra_output_count) {
     return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
@@ -359,7 +348,6 @@ hlo_status_t hlo_kernel_to_tile(const hlo_kernel_t* kernel, bool has_layouts, hl
   hlo_arena_deinit(&scratch);
   HLO_TRY(status);
   HLO_TRY(hlo_tile_kernel_renumber(tile));
-  if (has_layouts) HLO_TRY(infer_layouts(kernel, tile));
   HLO_TRY(hlo_tile_kernel_verify(tile));
   *out_tile = tile;
   return hlo_ok();

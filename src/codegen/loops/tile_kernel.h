@@ -8,9 +8,9 @@
 #include "tile/ir.h"
 
 /// Returns the kernel's loops and their body; buffers: the fusion's inputs, then its outputs.
-/// has_layouts: layouts are inferred. owner: the arena
+/// owner: the arena
 /// errors: UNIMPLEMENTED (has no Tile IR), RESOURCE_EXHAUSTED
-hlo_status_t hlo_kernel_to_tile(const hlo_kernel_t* kernel, bool has_layouts, hlo_arena_t* arena,
+hlo_status_t hlo_kernel_to_tile(const hlo_kernel_t* kernel, hlo_arena_t* arena,
                                 hlo_tile_kernel_t** out_tile) HLO_MUST_USE;
 
 /// Makes the kernel run as its Tile IR, which must outlive every program built from the kernel.
