@@ -600,6 +600,9 @@ static bool finish(match_t* m, const view_t* root, const view_t* value_operand) 
     const strides_t own = strides_of(&m->arrays[i]);
     store_array(m, &own, row, m->arrays[i].value, &out->arrays[i]);
   }
+  out->is_narrow &= query->value->type->dtype == HLO_DTYPE_BF16 &&
+                    key->value->type->dtype == HLO_DTYPE_BF16 &&
+                    value.value->type->dtype == HLO_DTYPE_BF16;
   return is_float(query->value->type->dtype) && is_float(key->value->type->dtype) &&
          is_float(value.value->type->dtype) && is_float(root->value->type->dtype);
 }
@@ -638,6 +641,7 @@ static bool match_side(match_t* m, const product_t* second, uint32_t side, const
   const int32_t key = contracted_dim(second, side);
   if (key < 0 || key >= HLO_ATTENTION_MAX_RANK) return false;
   m->key_label = (int8_t)key;
+  m->out->is_narrow = type->dtype == HLO_DTYPE_BF16;
   int8_t labels[HLO_ATTENTION_MAX_RANK];  // of the product's result
   memset(labels, NO_LABEL, sizeof labels);
   for (uint32_t i = 0; i < type->rank; ++i) {

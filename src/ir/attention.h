@@ -70,6 +70,7 @@ typedef struct hlo_attention {
   uint32_t batch_count;
   int64_t batch[HLO_ATTENTION_MAX_AXES];  // extents
   int64_t rows, keys, depth, features;
+  bool is_narrow;  // query, key and value are bf16, and the probabilities are rounded to bf16
   hlo_attention_array_t query, key, value, result;  // result: of `root`
   uint32_t array_count, step_count;
   hlo_attention_array_t arrays[HLO_ATTENTION_MAX_ARRAYS];

@@ -26,6 +26,7 @@ typedef struct hlo_attention_job {
   const char *query, *key, *value;
   const char* arrays[HLO_ATTENTION_MAX_ARRAYS];
   char* result;
+  bool has_pairs;  // the machine multiplies pairs of bf16
 } hlo_attention_job_t;
 
 typedef struct hlo_attention_kernel {

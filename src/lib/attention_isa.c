@@ -20,6 +20,11 @@ enum {
   BLOCK_QUERIES = PANELS * WIDTH,
   BLOCK_KEYS = HLO_ATTENTION_BLOCK_KEYS,
   PANEL_FLOATS = BLOCK_KEYS * WIDTH,  // scores of a panel
+#if defined(__AVX512F__)
+  CAN_PAIR = 1,  // there may be an instruction for sums of two products of bf16
+#else
+  CAN_PAIR = 0,
+#endif
 };
 
 #define INLINE static inline __attribute__((always_inline))
@@ -141,10 +146,99 @@ static void pack_keys(const hlo_attention_array_t* array, const char* data, int6
   }
 }
 
+static uint32_t load_half(const char* data, int64_t i) {
+  return ((const uint16_t*)(const void*)data)[i];
+}
+
+// Packs queries of bf16 as [panel][depth / 2][WIDTH], two elements in 32 bits, with zeros as above.
+static void pack_query_pairs(const hlo_attention_job_t* job, const char* data, int64_t row,
+                             int64_t count, float* out) {
+  const hlo_attention_t* plan = job->plan;
+  const hlo_attention_array_t* query = &plan->query;
+  const int64_t pairs = hlo_divide_up(plan->depth, 2);
+  uint32_t* bits = (uint32_t*)(void*)out;
+  for (int64_t i = 0; i < hlo_divide_up(count, WIDTH) * WIDTH; ++i) {
+    uint32_t* to = bits + i / WIDTH * pairs * WIDTH + i % WIDTH;
+    for (int64_t d = 0; d < plan->depth; d += 2) {
+      const int64_t at = (row + i) * query->row + d * query->depth;
+      uint32_t pair = i < count ? load_half(data, at) : 0;
+      if (i < count && d + 1 < plan->depth) pair |= load_half(data, at + query->depth) << 16;
+      to[d / 2 * WIDTH] = pair;
+    }
+  }
+}
+
+// Packs keys of bf16 as [key][depth / 2], two elements in 32 bits, with zeros as above.
+static void pack_key_pairs(const hlo_attention_array_t* array, const char* data, int64_t key,
+                           int64_t count, int64_t depth, float* out) {
+  const int64_t pairs = hlo_divide_up(depth, 2);
+  const int64_t padded = hlo_divide_up(count, TILE_ROWS) * TILE_ROWS;
+  uint16_t* to = (uint16_t*)(void*)out;
+  memset(out, 0, (size_t)(padded * pairs) * sizeof *out);
+  for (int64_t i = 0; i < count; ++i, to += 2 * pairs) {
+    const uint16_t* from = (const uint16_t*)(const void*)data + (key + i) * array->key;
+    if (array->depth == 1) {
+      memcpy(to, from, (size_t)depth * sizeof *to);
+    } else {
+      for (int64_t d = 0; d < depth; ++d) to[d] = from[d * array->depth];
+    }
+  }
+}
+
+// Packs values of bf16 as [key / 2][pitch], two keys in 32 bits, with zeros as above.
+static void pack_value_pairs(const hlo_attention_array_t* array, const char* data, int64_t key,
+                             int64_t count, int64_t features, int64_t pitch, float* out) {
+  uint32_t* to = (uint32_t*)(void*)out;
+  for (int64_t i = 0; i < count; i += 2, to += pitch) {
+    const uint16_t* low = (const uint16_t*)(const void*)data + (key + i) * array->key;
+    const uint16_t* high = low + array->key;
+    const int64_t step = array->depth;
+    if (i + 1 == count) {
+      for (int64_t f = 0; f < features; ++f) to[f] = low[f * step];
+    } else if (step == 1) {
+      for (int64_t f = 0; f < features; ++f) to[f] = low[f] | (uint32_t)high[f] << 16;
+    } else {
+      for (int64_t f = 0; f < features; ++f) to[f] = low[f * step] | (uint32_t)high[f * step] << 16;
+    }
+    memset(to + features, 0, (size_t)(pitch - features) * sizeof *to);
+  }
+}
+
+// Rounds to bf16, to nearest even, in the upper 16 bits; the lower ones are undefined.
+INLINE ints_t round_half(vec_t x) {
+  const ints_t bits = (ints_t)x;
+  return bits + splat_int(0x7fff) + ((bits >> 16) & splat_int(1));
+}
+
+// Rounds the weights [keys][WIDTH] to bf16, as [keys / 2][WIDTH] of two keys in 32 bits, in place.
+static void pair_weights(int64_t keys, float* weights) {
+  const ints_t upper = splat_int(-0x10000), lower = splat_int(0xffff);
+  for (int64_t k = 0; k < keys; k += 2) {
+    const vec_t* from = (const vec_t*)(weights + k * WIDTH);
+    vec_t* to = (vec_t*)(weights + k / 2 * WIDTH);
+    for (int v = 0; v < VECTORS; ++v) {
+      const ints_t high = k + 1 < keys ? round_half(from[VECTORS + v]) & upper : splat_int(0);
+      to[v] = (vec_t)(high | ((round_half(from[v]) >> 16) & lower));
+    }
+  }
+}
+
+// sum + left * right; for pairs the sum of two products of bf16.
+INLINE vec_t multiply_add(bool is_pairs, vec_t sum, vec_t left, vec_t right) {
+#if defined(__AVX512F__)
+  if (is_pairs) {
+    __asm__("vdpbf16ps %2, %1, %0" : "+v"(sum) : "v"(left), "v"(right));
+    return sum;
+  }
+#endif
+  (void)is_pairs;
+  return sum + left * right;
+}
+
 // c[r][:] = scale * c[r][:] + sum over steps of a[r * a_row + step * a_step] * b[step][:], for the
 // rows of a tile. scale NULL: c is overwritten.
-INLINE void multiply_tile(int64_t steps, const float* a, int64_t a_row, int64_t a_step,
-                          const float* b, const vec_t* scale, float* c) {
+INLINE void multiply_tile(bool is_pairs, int64_t steps, const float* a, int64_t a_row,
+                          int64_t a_step, const float* b, const vec_t* scale, float* c) {
   vec_t acc[TILE_ROWS][VECTORS];
 #pragma GCC unroll 8
   for (int r = 0; r < TILE_ROWS; ++r) {
@@ -159,13 +253,26 @@ INLINE void multiply_tile(int64_t steps, const float* a, int64_t a_row, int64_t 
     for (int r = 0; r < TILE_ROWS; ++r) {
       const vec_t left = splat(a[r * a_row + p * a_step]);
 #pragma GCC unroll 4
-      for (int v = 0; v < VECTORS; ++v) acc[r][v] += left * row[v];
+      for (int v = 0; v < VECTORS; ++v) acc[r][v] = multiply_add(is_pairs, acc[r][v], left, row[v]);
     }
   }
 #pragma GCC unroll 8
   for (int r = 0; r < TILE_ROWS; ++r) {
 #pragma GCC unroll 4
     for (int v = 0; v < VECTORS; ++v) ((vec_t*)(c + r * WIDTH))[v] = acc[r][v];
+  }
+}
+
+// Multiplies all tiles of a panel: rows / TILE_ROWS of them, `a_tile` elements apart in a.
+static void multiply_tiles(bool is_pairs, int64_t rows, int64_t steps, const float* a,
+                           int64_t a_tile, int64_t a_row, int64_t a_step, const float* b,
+                           const vec_t* scale, float* c) {
+  for (int64_t r = 0; r < rows; r += TILE_ROWS, a += a_tile, c += TILE_ROWS * WIDTH) {
+    if (CAN_PAIR && is_pairs) {
+      multiply_tile(true, steps, a, a_row, a_step, b, scale, c);
+    } else {
+      multiply_tile(false, steps, a, a_row, a_step, b, scale, c);
+    }
   }
 }
 
@@ -465,7 +572,8 @@ typedef struct chunk {
   hlo_attention_block_t block;
   const char *query, *key, *value;
   char* result;
-  int64_t pitch;  // of values: features, padded to whole tiles
+  bool is_paired;  // queries, keys, values and weights are pairs of bf16
+  int64_t pitch;   // of values: features, padded to whole tiles
   float *queries, *keys, *values, *scores, *accumulators, *buffers, *line;
   state_t states[PANELS];
 } chunk_t;
@@ -526,21 +634,22 @@ static void prefetch_next(const chunk_t* c, int64_t panel) {
 
 static void multiply_panel(chunk_t* c, int64_t panel, const program_t* program) {
   const hlo_attention_t* plan = c->job->plan;
-  const int64_t depth = plan->depth, keys = c->block.key_count;
+  const int64_t keys = c->block.key_count;
+  const int64_t depth = c->is_paired ? hlo_divide_up(plan->depth, 2) : plan->depth;
   const float* queries = c->queries + panel * depth * WIDTH;
   float* accumulators = c->accumulators + panel * c->pitch * WIDTH;
   prefetch_next(c, panel);
-  for (int64_t k = 0; k < keys; k += TILE_ROWS) {
-    multiply_tile(depth, c->keys + k * depth, depth, 1, queries, NULL, c->scores + k * WIDTH);
-  }
+  multiply_tiles(c->is_paired, keys, depth, c->keys, TILE_ROWS * depth, depth, 1, queries, NULL,
+                 c->scores);
   eval_t e = {.plan = plan, .block = &c->block, .row = c->block.row + panel * WIDTH};
   e.row_count = hlo_min(WIDTH, c->block.row_count - panel * WIDTH);
   vec_t scale[VECTORS];
   update_softmax(eval_panel(&e, *program, c->scores, c->buffers), keys, &c->states[panel],
                  c->scores, scale);
-  for (int64_t f = 0; f < c->pitch; f += TILE_ROWS) {
-    multiply_tile(keys, c->values + f, 1, c->pitch, c->scores, scale, accumulators + f * WIDTH);
-  }
+  if (c->is_paired) pair_weights(keys, c->scores);
+  const int64_t steps = c->is_paired ? hlo_divide_up(keys, 2) : keys;
+  multiply_tiles(c->is_paired, c->pitch, steps, c->values, TILE_ROWS, 1, c->pitch, c->scores, scale,
+                 accumulators);
 }
 
 // Makes the program of rows and keys. Returns true if all their scores are one negative number,
@@ -566,8 +675,13 @@ static void multiply_block(chunk_t* c, int64_t panels, const program_t* whole, b
                            bool can_skip, float* limit) {
   const hlo_attention_t* plan = c->job->plan;
   const int64_t key = c->block.key, keys = c->block.key_count;
-  pack_keys(&plan->key, c->key, key, keys, plan->depth, plan->depth, c->keys);
-  pack_keys(&plan->value, c->value, key, keys, plan->features, c->pitch, c->values);
+  if (c->is_paired) {
+    pack_key_pairs(&plan->key, c->key, key, keys, plan->depth, c->keys);
+    pack_value_pairs(&plan->value, c->value, key, keys, plan->features, c->pitch, c->values);
+  } else {
+    pack_keys(&plan->key, c->key, key, keys, plan->depth, plan->depth, c->keys);
+    pack_keys(&plan->value, c->value, key, keys, plan->features, c->pitch, c->values);
+  }
   for (int64_t p = 0; p < panels; ++p) {
     program_t program = *whole;
     hlo_attention_block_t panel = c->block;
@@ -659,7 +773,7 @@ static int64_t batch_bytes(const hlo_attention_array_t* array, const int64_t* in
 
 static void run(const hlo_attention_job_t* job, uint64_t index, float* scratch) {
   const hlo_attention_t* plan = job->plan;
-  chunk_t c = {.job = job};
+  chunk_t c = {.job = job, .is_paired = CAN_PAIR && job->has_pairs && plan->is_narrow};
   int64_t at[HLO_ATTENTION_MAX_AXES];
   divide_scratch(plan, scratch, &c);
   const int64_t blocks = (plan->rows + BLOCK_QUERIES - 1) / BLOCK_QUERIES;
@@ -677,7 +791,11 @@ static void run(const hlo_attention_job_t* job, uint64_t index, float* scratch) 
   for (uint32_t i = 0; i < plan->array_count; ++i) {
     c.block.arrays[i] = job->arrays[i] + batch_bytes(&plan->arrays[i], at, plan->batch_count);
   }
-  pack_queries(job, c.query, c.block.row, c.block.row_count, c.line, c.queries);
+  if (c.is_paired) {
+    pack_query_pairs(job, c.query, c.block.row, c.block.row_count, c.queries);
+  } else {
+    pack_queries(job, c.query, c.block.row, c.block.row_count, c.line, c.queries);
+  }
   float limit = -INFINITY;
   multiply_blocks(&c, true, &limit);
   if (!may_skip(&c, limit)) multiply_blocks(&c, false, &limit);

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/float_bits.h"
 #include "base/integer.h"
 #include "base/mem.h"
 #include "ir/parse.h"
@@ -20,10 +21,12 @@
 
 enum { TEXT_BYTES = 4096, VARIANTS_MAX = 3 };
 
-// A key j of query i counts if i + offset >= j; the score of others is `masked`.
+// A key j of query i counts if i + offset >= j; the score of others is `masked`. is_narrow:
+// operands and probabilities are bf16.
 typedef struct {
   int64_t rows, keys, depth, features, offset;
   const char* masked;
+  bool is_narrow;
 } case_t;
 
 static hlo_module_t* parse_case(const case_t* c) {
@@ -31,12 +34,13 @@ static hlo_module_t* parse_case(const case_t* c) {
   char s[32], r[32];
   snprintf(s, sizeof s, "%dx%d", (int)c->rows, (int)c->keys);
   snprintf(r, sizeof r, "%d", (int)c->rows);
+  const char* t = c->is_narrow ? "bf16" : "f32";
   const int length = snprintf(
       text, sizeof text,
-      "func.func @main(%%q: tensor<%sx%dxf32>, %%k: tensor<%dx%dxf32>, %%v: tensor<%dx%dxf32>) -> "
+      "func.func @main(%%q: tensor<%sx%dx%s>, %%k: tensor<%dx%dx%s>, %%v: tensor<%dx%dx%s>) -> "
       "tensor<%sx%dxf32> {\n"
-      "%%0 = stablehlo.dot_general %%q, %%k, contracting_dims = [1] x [1] : (tensor<%sx%dxf32>, "
-      "tensor<%dx%dxf32>) -> tensor<%sxf32>\n"
+      "%%0 = stablehlo.dot_general %%q, %%k, contracting_dims = [1] x [1] : (tensor<%sx%dx%s>, "
+      "tensor<%dx%dx%s>) -> tensor<%sxf32>\n"
       "%%c = stablehlo.constant dense<%d> : tensor<%sxi32>\n"
       "%%i = stablehlo.iota dim = 0 : tensor<%sxi32>\n%%j = stablehlo.iota dim = 1 : "
       "tensor<%sxi32>\n"
@@ -55,12 +59,13 @@ static hlo_module_t* parse_case(const case_t* c) {
       "(tensor<%sxf32>, tensor<f32>) -> tensor<%sxf32>\n"
       "%%7 = stablehlo.broadcast_in_dim %%6, dims = [0] : (tensor<%sxf32>) -> tensor<%sxf32>\n"
       "%%8 = stablehlo.divide %%5, %%7 : tensor<%sxf32>\n"
-      "%%9 = stablehlo.dot_general %%8, %%v, contracting_dims = [1] x [0] : (tensor<%sxf32>, "
-      "tensor<%dx%dxf32>) -> tensor<%sx%dxf32>\nreturn %%9 : tensor<%sx%dxf32>\n}",
-      r, (int)c->depth, (int)c->keys, (int)c->depth, (int)c->keys, (int)c->features, r,
-      (int)c->features, r, (int)c->depth, (int)c->keys, (int)c->depth, s, (int)c->offset, s, s, s,
-      s, s, s, s, c->masked, s, s, s, s, r, r, s, s, s, s, r, r, s, s, s, (int)c->keys,
-      (int)c->features, r, (int)c->features, r, (int)c->features);
+      "%%p = stablehlo.convert %%8 : (tensor<%sxf32>) -> tensor<%sx%s>\n"
+      "%%9 = stablehlo.dot_general %%p, %%v, contracting_dims = [1] x [0] : (tensor<%sx%s>, "
+      "tensor<%dx%dx%s>) -> tensor<%sx%dxf32>\nreturn %%9 : tensor<%sx%dxf32>\n}",
+      r, (int)c->depth, t, (int)c->keys, (int)c->depth, t, (int)c->keys, (int)c->features, t, r,
+      (int)c->features, r, (int)c->depth, t, (int)c->keys, (int)c->depth, t, s, (int)c->offset, s,
+      s, s, s, s, s, s, c->masked, s, s, s, s, r, r, s, s, s, s, r, r, s, s, s, s, t, s, t,
+      (int)c->keys, (int)c->features, t, r, (int)c->features, r, (int)c->features);
   assert_true(length > 0 && length < TEXT_BYTES);
   hlo_diag_t diag;
   hlo_diag_init(&diag, "case", text, (size_t)length);
@@ -120,36 +125,63 @@ static void compute_row(const case_t* c, int64_t i, const float* q, const float*
   }
 }
 
+// Rounds numbers to bf16; returns them as such.
+static uint16_t* round_numbers(int64_t count, float* numbers) {
+  uint16_t* halves = hlo_mem_alloc((size_t)count * sizeof *halves);
+  assert_non_null(halves);
+  for (int64_t i = 0; i < count; ++i) {
+    halves[i] = hlo_f32_to_bf16(numbers[i]);
+    numbers[i] = hlo_bf16_to_f32(halves[i]);
+  }
+  return halves;
+}
+
+static void check_rows(const case_t* c, const float* q, const float* k, const float* v,
+                       const float* o) {
+  // Weights of bf16: sums of values up to 1 with errors of half a unit of 2^-8 each.
+  const double bound = c->is_narrow ? 2.5e-3 : 2e-6;
+  double* want = hlo_mem_alloc((size_t)(c->features + c->keys) * sizeof(double));
+  assert_non_null(want);
+  for (int64_t i = 0; i < c->rows; ++i) {
+    compute_row(c, i, q, k, v, want + c->features, want);
+    for (int64_t f = 0; f < c->features; ++f) {
+      const float have = o[i * c->features + f];
+      if (isnan(want[f]) ? !isnan(have) : !(fabs(want[f] - have) <= bound)) {
+        fail_msg("row %d feature %d: %g, expected %g", (int)i, (int)f, have, want[f]);
+      }
+    }
+  }
+  hlo_mem_free(want);
+}
+
 static void check_case(const case_t* c, const hlo_attention_kernel_t* kernel) {
   hlo_module_t* module = parse_case(c);
   const hlo_attention_t plan = match_case(module);
   float *q = random_numbers(c->rows * c->depth, 3), *k = random_numbers(c->keys * c->depth, 3);
   float *v = random_numbers(c->keys * c->features, 1),
         *o = random_numbers(c->rows * c->features, 1);
-  double* want = hlo_mem_alloc((size_t)(c->features + c->keys) * sizeof(double));
+  uint16_t* halves[3] = {NULL};
+  if (c->is_narrow) {
+    halves[0] = round_numbers(c->rows * c->depth, q);
+    halves[1] = round_numbers(c->keys * c->depth, k);
+    halves[2] = round_numbers(c->keys * c->features, v);
+  }
   float* scratch = hlo_mem_alloc_aligned(kernel->scratch_bytes(&plan), 64);
-  assert_true(want && scratch);
+  assert_non_null(scratch);
   const hlo_attention_job_t job = {.plan = &plan,
-                                   .query = (const char*)q,
-                                   .key = (const char*)k,
-                                   .value = (const char*)v,
-                                   .result = (char*)o};
+                                   .query = c->is_narrow ? (const char*)halves[0] : (const char*)q,
+                                   .key = c->is_narrow ? (const char*)halves[1] : (const char*)k,
+                                   .value = c->is_narrow ? (const char*)halves[2] : (const char*)v,
+                                   .result = (char*)o,
+                                   .has_pairs = hlo_isa_has_pairs()};
   const int64_t chunks = hlo_divide_up(c->rows, kernel->block_queries);
   for (int64_t i = 0; i < chunks; ++i) kernel->run(&job, (uint64_t)i, scratch);
-  for (int64_t i = 0; i < c->rows; ++i) {
-    compute_row(c, i, q, k, v, want + c->features, want);
-    for (int64_t f = 0; f < c->features; ++f) {
-      const float have = o[i * c->features + f];
-      if (isnan(want[f]) ? !isnan(have) : !(fabs(want[f] - have) <= 2e-6)) {
-        fail_msg("row %d feature %d: %g, expected %g", (int)i, (int)f, have, want[f]);
-      }
-    }
-  }
+  check_rows(c, q, k, v, o);
+  for (int i = 0; i < 3; ++i) hlo_mem_free(halves[i]);
   hlo_mem_free(q);
   hlo_mem_free(k);
   hlo_mem_free(v);
   hlo_mem_free(o);
-  hlo_mem_free(want);
   hlo_mem_free(scratch);
   hlo_module_release(module);
 }
@@ -157,11 +189,12 @@ static void check_case(const case_t* c, const hlo_attention_kernel_t* kernel) {
 static void test_variants(void** state) {
   (void)state;
   static const case_t cases[] = {
-      {70, 70, 5, 7, 1000, "-1.0e+30"},     // nothing is masked
-      {201, 201, 8, 8, 0, "-1.0e+30"},      // blocks of later keys are skipped
-      {201, 150, 3, 1, -20, "0xFF800000"},  // the first queries have no key: NaN
-      {201, 150, 3, 2, -150, "-1.0e+30"},   // nor here: the mean of all values
-      {2, 65, 70, 65, -1, "-1.0e+30"},
+      {70, 70, 5, 7, 1000, "-1.0e+30", false},     // nothing is masked
+      {201, 201, 8, 8, 0, "-1.0e+30", false},      // blocks of later keys are skipped
+      {201, 150, 3, 1, -20, "0xFF800000", false},  // the first queries have no key: NaN
+      {201, 150, 3, 2, -150, "-1.0e+30", false},   // nor here: the mean of all values
+      {2, 65, 70, 65, -1, "-1.0e+30", false},     {201, 201, 8, 8, 0, "-1.0e+30", true},
+      {201, 150, 3, 1, -20, "0xFF800000", true},  {49, 131, 70, 65, 200, "-1.0e+30", true},
   };
   const hlo_attention_kernel_t* variants[VARIANTS_MAX];
   const uint32_t count = find_variants(variants);
@@ -172,7 +205,7 @@ static void test_variants(void** state) {
 
 static void test_ranges(void** state) {
   (void)state;
-  const case_t c = {128, 128, 4, 4, 0, "-1.0e+30"};
+  const case_t c = {128, 128, 4, 4, 0, "-1.0e+30", false};
   hlo_module_t* module = parse_case(&c);
   const hlo_attention_t plan = match_case(module);
   hlo_attention_range_t ranges[HLO_ATTENTION_MAX_STEPS];

@@ -43,6 +43,7 @@ static hlo_status_t attention_run(const hlo_lib_run_t* run) {
   const hlo_attention_kernel_t* kernel = find_kernel();
   attention_run_t state = {.kernel = kernel, .scratch_bytes = kernel->scratch_bytes(plan)};
   state.job.plan = plan;
+  state.job.has_pairs = hlo_isa_has_pairs();
   state.job.query = run->operands[plan->query.value->number].data;
   state.job.key = run->operands[plan->key.value->number].data;
   state.job.value = run->operands[plan->value.value->number].data;
