@@ -10,87 +10,40 @@
 
 #include "base/mem.h"
 #include "base/os.h"
-#include "compiler/compiler.h"
-#include "runtime/executable.h"
+#include "cli/launch.h"
 #include "spmd/topology.h"
 
-enum { ENTRIES_MAX = 2, REPEATS = 9, DEVICES_DEFAULT = 8, DEVICES_MAX = 64 };
+enum { REPEATS = 9, DEVICES_DEFAULT = 8, DEVICES_MAX = 64 };
 
 typedef struct bench {
   const hlo_cli_t* cli;
   hlo_client_t* client;
   uint32_t device_count, thread_count;
-  hlo_loaded_t* loaded;
-  const hlo_executable_t* executable;
-  hlo_buffer_t* arguments[DEVICES_MAX][ENTRIES_MAX];
-  hlo_buffer_t* results[DEVICES_MAX][ENTRIES_MAX];
 } bench_t;
 
-static hlo_status_t load(bench_t* b, const char* text) {
+static hlo_status_t load(const bench_t* b, const char* text, hlo_cli_launch_t* launch) {
   hlo_compile_config_t config;
   hlo_executable_t* executable = NULL;
   hlo_compile_config_read(&b->cli->config, &b->cli->observer, &config);
   config.replica_count = (int32_t)b->device_count;
   HLO_TRY(hlo_compile(text, strlen(text), "calibrate", &config, NULL, 0, NULL, &executable));
-  hlo_status_t status = hlo_loaded_create(b->client, executable, 0, NULL, &b->loaded);
+  hlo_status_t status = hlo_cli_launch_init(launch, b->client, executable);
   hlo_executable_release(executable);
-  if (hlo_status_is_ok(status)) b->executable = hlo_loaded_executable(b->loaded);
   return status;
 }
 
-static hlo_status_t make_arguments(bench_t* b) {
-  for (uint32_t d = 0; d < b->device_count; ++d) {
-    hlo_memory_t* memory = &hlo_client_device(b->client, d)->memories[HLO_MEMORY_DEVICE];
-    for (uint32_t i = 0; i < b->executable->argument_count; ++i) {
-      const hlo_signature_entry_t* entry = &b->executable->arguments[i];
-      const hlo_buffer_shape_t shape = {
-          .dtype = entry->dtype, .rank = entry->rank, .dims = entry->dims};
-      void* zeros = hlo_mem_alloc_zeroed(entry->size_bytes + 1);
-      if (!zeros) return hlo_status_out_of_memory(entry->size_bytes);
-      hlo_status_t status =
-          hlo_buffer_from_host(memory, &shape, zeros, NULL, HLO_HOST_IMMUTABLE_ONLY_DURING_CALL,
-                               NULL, &b->arguments[d][i]);
-      hlo_mem_free(zeros);
-      HLO_TRY(status);
+static hlo_status_t make_arguments(hlo_cli_launch_t* launch) {
+  for (uint32_t d = 0; d < launch->device_count; ++d) {
+    for (uint32_t i = 0; i < launch->executable->argument_count; ++i) {
+      HLO_TRY(hlo_cli_launch_set(launch, d, i, NULL));
     }
   }
   return hlo_ok();
 }
 
-static void release_all(bench_t* b, hlo_buffer_t* buffers[DEVICES_MAX][ENTRIES_MAX]) {
-  for (uint32_t d = 0; d < b->device_count; ++d) {
-    for (uint32_t i = 0; i < ENTRIES_MAX; ++i) {
-      hlo_buffer_release(buffers[d][i]);
-      buffers[d][i] = NULL;
-    }
-  }
-}
-
-static hlo_status_t run_once(bench_t* b) {
-  hlo_buffer_t* const* arguments[DEVICES_MAX];
-  hlo_buffer_t** results[DEVICES_MAX];
-  hlo_event_t* events[DEVICES_MAX];
-  for (uint32_t d = 0; d < b->device_count; ++d) {
-    arguments[d] = b->arguments[d];
-    results[d] = b->results[d];
-  }
-  HLO_TRY(
-      hlo_loaded_execute(b->loaded, &(hlo_launch_t){.device_count = b->device_count,
-                                                    .arguments = arguments,
-                                                    .argument_count = b->executable->argument_count,
-                                                    .out_results = results,
-                                                    .out_events = events}));
-  hlo_status_t status = hlo_ok();
-  for (uint32_t d = 0; d < b->device_count; ++d) {
-    hlo_status_t own = hlo_event_await(events[d], UINT64_MAX);
-    hlo_event_release(events[d]);
-    if (hlo_status_is_ok(status)) {
-      status = own;
-    } else {
-      hlo_status_release(own);
-    }
-  }
-  release_all(b, b->results);
+static hlo_status_t run_once(hlo_cli_launch_t* launch) {
+  hlo_status_t status = hlo_cli_launch_run(launch);
+  hlo_cli_launch_drop_results(launch);
   return status;
 }
 
@@ -100,19 +53,18 @@ static int compare_times(const void* a, const void* b) {
 }
 
 // Returns the median time of a program, which long programs take, too: not every run is lucky.
-static hlo_status_t measure(bench_t* b, const char* text, double* out_ns) {
+static hlo_status_t measure(const bench_t* b, const char* text, double* out_ns) {
   uint64_t times[REPEATS] = {0};
-  hlo_status_t status = load(b, text);
-  if (hlo_status_is_ok(status)) status = make_arguments(b);
-  if (hlo_status_is_ok(status)) status = run_once(b);
+  hlo_cli_launch_t launch = {0};
+  hlo_status_t status = load(b, text, &launch);
+  if (hlo_status_is_ok(status)) status = make_arguments(&launch);
+  if (hlo_status_is_ok(status)) status = run_once(&launch);
   for (int i = 0; i < REPEATS && hlo_status_is_ok(status); ++i) {
     const uint64_t begin = hlo_os_process_ns();
-    status = run_once(b);
+    status = run_once(&launch);
     times[i] = hlo_os_process_ns() - begin;
   }
-  release_all(b, b->arguments);
-  hlo_loaded_release(b->loaded);
-  b->loaded = NULL;
+  hlo_cli_launch_deinit(&launch);
   qsort(times, REPEATS, sizeof *times, compare_times);
   *out_ns = (double)times[REPEATS / 2] / b->thread_count;
   return status;
@@ -139,7 +91,7 @@ static void write_loop(hlo_strbuf_t* out, const char* type, uint32_t times, cons
 }
 
 // Measures what an iteration takes, without what a launch takes: long loops less short ones.
-static hlo_status_t measure_iteration(bench_t* b, const char* type, uint32_t times,
+static hlo_status_t measure_iteration(const bench_t* b, const char* type, uint32_t times,
                                       const char* body, double* out_ns) {
   HLO_SCOPED_STRBUF few = {0}, many = {0};
   double short_ns, long_ns;
@@ -166,7 +118,7 @@ typedef struct iterations {
   double product_ns, sine_ns, move_ns, launch_ns, sum_ns, small_sum_ns;
 } iterations_t;
 
-static hlo_status_t measure_all(bench_t* b, iterations_t* t) {
+static hlo_status_t measure_all(const bench_t* b, iterations_t* t) {
   HLO_TRY(measure_iteration(b, PRODUCT_TYPE, 4,
                             "    %w = stablehlo.dot_general %v, %v, contracting_dims = [1] x [0] : "
                             "(" PRODUCT_TYPE ", " PRODUCT_TYPE ") -> " PRODUCT_TYPE "\n",

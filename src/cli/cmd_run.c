@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// hlocc run: runs one function of a program on one process or on several simulated ones.
+// hlocc run: runs one function of a program on one process, on the virtual devices of a client, or
+// on several simulated ones.
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/os.h"
 #include "cli/cli.h"
+#include "cli/launch.h"
 #include "cli/parts.h"
 #include "cli/profile.h"
 #include "cli/value.h"
@@ -26,8 +28,10 @@ typedef struct run {
   const hlo_type_t* whole;  // of `func` before it was partitioned; NULL: it is not
   bool is_test;             // one of several functions that run one after the other
   hlo_interp_program_t* program;
-  hlo_program_t* compiled;  // of `func`; NULL: interpreted
+  hlo_program_t* compiled;  // of `func` for one process; NULL: not compiled for one
   hlo_pool_t* pool;         // of `compiled`
+  hlo_client_t* client;     // of `launch`
+  hlo_cli_launch_t launch;  // of `func` on several devices; zero: not compiled for them
   hlo_env_t env;
   uint32_t process_count, partition_count;
   uint32_t input_count, output_count;  // of one process
@@ -153,6 +157,7 @@ static hlo_status_t interpret(run_t* run) {
 }
 
 static hlo_status_t call_function(run_t* run) {
+  if (run->launch.loaded) return hlo_cli_launch_run(&run->launch);
   drop(run->outputs, run->process_count * run->output_count);
   if (run->compiled) {
     return hlo_program_execute(run->compiled, run->func->type, run->pool, run->inputs,
@@ -178,6 +183,21 @@ static hlo_status_t run_again(void* context) {
 }
 
 // ---- results
+
+// Copies what the devices of a launch hold.
+static hlo_status_t read_results(run_t* run) {
+  if (!run->launch.loaded) return hlo_ok();
+  for (uint32_t p = 0; p < run->process_count; ++p) {
+    for (uint32_t i = 0; i < run->output_count; ++i) {
+      hlo_tensor_t** output = &run->outputs[p * run->output_count + i];
+      const hlo_type_t* type = run->func->type->elements[run->input_count + i];
+      HLO_TRY(hlo_tensor_create(type->dtype, type->rank, type->dims, output));
+      (*output)->quant = type->quant;
+      HLO_TRY(hlo_cli_launch_get(&run->launch, p, i, (*output)->data, (*output)->size_bytes));
+    }
+  }
+  return hlo_ok();
+}
 
 // Prints result `i` of a process, or of the partitions of a replica.
 static hlo_status_t show_result(const run_t* run, const hlo_tensor_t* result, uint32_t count,
@@ -262,8 +282,56 @@ static void drop_lists(run_t* run) {
 }
 
 static void drop_compiled(run_t* run) {
+  hlo_cli_launch_deinit(&run->launch);
   if (run->compiled) run->compiled->destroy(run->compiled);
   run->compiled = NULL;
+}
+
+// Returns true if a client can run the function: it is the entry, and all values have one size.
+static bool has_launch(const run_t* run, const hlo_module_t* module) {
+  if (run->func != hlo_module_entry(module) || run->cli->probe_dir) return false;
+  for (uint32_t i = 0; i < run->func->type->element_count; ++i) {
+    const hlo_type_t* type = run->func->type->elements[i];
+    if (type->kind != HLO_TYPE_TENSOR || !hlo_type_is_static(type)) return false;
+  }
+  return true;
+}
+
+static hlo_status_t load_on_devices(run_t* run, hlo_executable_t* executable) {
+  if (!run->client) {
+    hlo_client_options_t options;
+    hlo_client_options_read(&run->cli->config, &run->cli->observer, &options);
+    options.device_count = run->process_count;
+    HLO_TRY(hlo_client_create(&options, &run->client));
+  }
+  HLO_TRY(hlo_cli_launch_init(&run->launch, run->client, executable));
+  for (uint32_t p = 0; p < run->process_count; ++p) {
+    for (uint32_t i = 0; i < run->input_count; ++i) {
+      HLO_TRY(hlo_cli_launch_set(&run->launch, p, i, run->inputs[p * run->input_count + i]->data));
+    }
+  }
+  return hlo_ok();
+}
+
+// Compiles what each device computes, and loads it on all of them.
+static hlo_status_t compile_for_devices(run_t* run, const hlo_module_t* module) {
+  hlo_compile_config_t config;
+  hlo_module_t* copy = NULL;
+  hlo_executable_t* executable = NULL;
+  if (!has_launch(run, module)) return hlo_ok();
+  hlo_compile_config_read(&run->cli->config, &run->cli->observer, &config);
+  config.cache = run->cli->cache;
+  config.replica_count = (int32_t)(run->process_count / run->partition_count);
+  config.partition_count = (int32_t)run->partition_count;
+  HLO_TRY(hlo_module_clone(module, &copy));
+  copy->extra = hlo_attr_dict_with(copy, copy->extra, HLO_PARTITIONED_ATTR, hlo_attr_unit(copy));
+  HLO_TRY(hlo_compile_module(copy, &config, &executable));
+  hlo_status_t status = hlo_ok();
+  if (executable->program->backend != hlo_backend_find("interp")) {
+    status = load_on_devices(run, executable);
+  }
+  hlo_executable_release(executable);
+  return status;
 }
 
 // Compiles by the requested back end unless that is the interpreter, which also runs the functions
@@ -271,7 +339,8 @@ static void drop_compiled(run_t* run) {
 static hlo_status_t compile_function(run_t* run, hlo_module_t* module) {
   const hlo_cli_t* cli = run->cli;
   drop_compiled(run);
-  if (strcmp(cli->config.backend, "interp") == 0 || run->process_count > 1) return hlo_ok();
+  if (strcmp(cli->config.backend, "interp") == 0) return hlo_ok();
+  if (run->process_count > 1) return compile_for_devices(run, module);
   hlo_compile_config_t config;
   hlo_compile_config_read(&cli->config, &cli->observer, &config);
   const hlo_backend_t* backend = NULL;
@@ -298,6 +367,7 @@ static hlo_status_t run_function(run_t* run, hlo_module_t* module, hlo_strbuf_t*
   HLO_TRY(compile_function(run, module));
   HLO_TRY(run_once(run));
   if (run->cli->bench) HLO_TRY(hlo_cli_bench(run->cli, run->func->name, run_again, run, out));
+  HLO_TRY(read_results(run));
   return show_results(run, out);
 }
 
@@ -355,6 +425,7 @@ static hlo_status_t load_and_run(hlo_cli_t* cli, hlo_strbuf_t* out) {
   hlo_status_t status = run_module(&run, module, out);
   drop_lists(&run);
   drop_compiled(&run);
+  if (run.client) hlo_client_release(run.client);
   hlo_pool_release(run.pool);
   hlo_arena_deinit(&run.arena);
   hlo_interp_program_release(run.program);

@@ -359,37 +359,62 @@ static hlo_status_t complete(hlo_executable_t* executable, const void* bytes, si
   return status;
 }
 
-hlo_status_t hlo_compile(const void* bytes, size_t size_bytes, const char* file_name,
-                         const hlo_compile_config_t* config, const void* options,
-                         size_t options_bytes, hlo_diag_t* diag,
-                         hlo_executable_t** out_executable) {
+// Compiles `module` (taken), or the program's bytes, which `load` then reads.
+typedef struct request {
+  hlo_module_t* module;
+  const void* bytes;
+  size_t size_bytes;
+  const char* file_name;
+  const void* options;
+  size_t options_bytes;
+  hlo_diag_t* diag;
+} request_t;
+
+static hlo_status_t compile_request(hlo_executable_t* executable, const request_t* request) {
+  if (request->module) {
+    executable->module = request->module;
+  } else {
+    HLO_TRY(
+        load(executable, request->bytes, request->size_bytes, request->file_name, request->diag));
+  }
+  HLO_TRY(choose_processors(executable));
+  return complete(executable, request->bytes, request->size_bytes, request->options,
+                  request->options_bytes);
+}
+
+// Forgets what the configuration lends for the call only.
+static void drop_lent(hlo_compile_config_t* config) {
+  config->observer = NULL;
+  config->target = NULL;
+  config->cpu = NULL;
+  config->layouts = NULL;
+  config->donated = NULL;
+  config->custom_partitioner = NULL;
+  config->transforms = NULL;
+  config->listing = NULL;
+  config->hlo_dump.directory = NULL;
+  config->cache = NULL;
+  config->parallel = (hlo_parallel_t){0};
+  config->code = NULL;
+}
+
+static hlo_status_t compile(const request_t* request, const hlo_compile_config_t* config,
+                            hlo_executable_t** out_executable) {
   hlo_executable_t* executable = hlo_mem_alloc_zeroed(sizeof *executable);
-  if (!executable) return hlo_status_out_of_memory(sizeof *executable);
+  if (!executable) {
+    hlo_module_release(request->module);
+    return hlo_status_out_of_memory(sizeof *executable);
+  }
   atomic_init(&executable->count, 1);
   executable->config = *config;
   hlo_arena_store_t* store = hlo_compile_cache_store(config->cache);
   bool is_stored = hlo_arena_store_enter(store);
   hlo_trace_t* trace = hlo_observer_trace(config->observer);
   uint64_t begin = hlo_trace_begin();
-  hlo_status_t status = load(executable, bytes, size_bytes, file_name, diag);
-  if (hlo_status_is_ok(status)) status = choose_processors(executable);
-  if (hlo_status_is_ok(status)) {
-    status = complete(executable, bytes, size_bytes, options, options_bytes);
-  }
+  hlo_status_t status = compile_request(executable, request);
   hlo_trace_end(trace, begin, "compile", "compile", executable->name);
   hlo_trace_flush(trace);
-  executable->config.observer = NULL;
-  executable->config.target = NULL;
-  executable->config.cpu = NULL;
-  executable->config.layouts = NULL;
-  executable->config.donated = NULL;
-  executable->config.custom_partitioner = NULL;
-  executable->config.transforms = NULL;
-  executable->config.listing = NULL;
-  executable->config.hlo_dump.directory = NULL;
-  executable->config.cache = NULL;
-  executable->config.parallel = (hlo_parallel_t){0};
-  executable->config.code = NULL;
+  drop_lent(&executable->config);
   if (hlo_status_is_ok(status)) {
     *out_executable = executable;
   } else {
@@ -397,6 +422,24 @@ hlo_status_t hlo_compile(const void* bytes, size_t size_bytes, const char* file_
   }
   if (is_stored) hlo_arena_store_leave(store);
   return status;
+}
+
+hlo_status_t hlo_compile(const void* bytes, size_t size_bytes, const char* file_name,
+                         const hlo_compile_config_t* config, const void* options,
+                         size_t options_bytes, hlo_diag_t* diag,
+                         hlo_executable_t** out_executable) {
+  const request_t request = {.bytes = bytes,
+                             .size_bytes = size_bytes,
+                             .file_name = file_name,
+                             .options = options,
+                             .options_bytes = options_bytes,
+                             .diag = diag};
+  return compile(&request, config, out_executable);
+}
+
+hlo_status_t hlo_compile_module(hlo_module_t* module, const hlo_compile_config_t* config,
+                                hlo_executable_t** out_executable) {
+  return compile(&(request_t){.module = module}, config, out_executable);
 }
 
 uint64_t hlo_executable_fingerprint(const hlo_executable_t* executable) {
@@ -472,6 +515,9 @@ static hlo_status_t serialize(const hlo_executable_t* executable, hlo_strbuf_t* 
 
 hlo_status_t hlo_executable_serialize(const hlo_executable_t* executable, uint8_t** out_bytes,
                                       size_t* out_size_bytes) {
+  if (!executable->source) {
+    return hlo_failed_precondition("executable %s has no source to serialize", executable->name);
+  }
   hlo_strbuf_t out = {0};
   hlo_status_t status = serialize(executable, &out);
   if (!hlo_status_is_ok(status)) {

@@ -151,8 +151,8 @@ typedef struct hlo_executable {
   hlo_cost_t cost;
   size_t argument_bytes, result_bytes, alias_bytes;
   uint64_t fingerprint;  // of the program and its counts, on every machine
-  /// The program's bytes, for serialization; of a program that the application partitions in part
-  /// or rewrites, the text of what one device computes.
+  /// The program's bytes, for serialization; NULL: not known; of a program that the application
+  /// partitions in part or rewrites, the text of what one device computes.
   uint8_t* source;
   size_t source_bytes;
   uint8_t* options;  // serialized compile options as received, for serialization; may be NULL
@@ -166,6 +166,10 @@ hlo_status_t hlo_compile(const void* bytes, size_t size_bytes, const char* file_
                          const hlo_compile_config_t* config, const void* options,
                          size_t options_bytes, hlo_diag_t* diag,
                          hlo_executable_t** out_executable) HLO_MUST_USE;
+/// The same of a verified module (taken), which may be divided already (HLO_PARTITIONED_ATTR in
+/// passes/pipeline.h). The executable cannot be serialized.
+hlo_status_t hlo_compile_module(hlo_module_t* module, const hlo_compile_config_t* config,
+                                hlo_executable_t** out_executable) HLO_MUST_USE;
 hlo_executable_t* hlo_executable_retain(hlo_executable_t* executable);
 void hlo_executable_release(hlo_executable_t* executable);
 

@@ -263,6 +263,26 @@ class CliTest(ToolTest):
         self.assertIn("-8", self.good("run", values, "--device-count=4", "--print", stdin=text))
         self.assertIn("on its 4 devices with --device-count=4", self.bad(1, "run", values, stdin=text))
 
+    def test_run_devices(self):
+        program = str(ROOT / "tests" / "programs" / "eight-devices" / "reduce_scatter_8.mlirbc")
+        devices = ("run", "--device-count=8", "--random", "--print")
+        out = self.good(*devices, program)
+        self.assertEqual(out, self.good(*devices, "--backend=interp", program))
+        profiled = ("run", "--device-count=8", "--random", "--profile")
+        self.assertIn("step: ", self.good(*profiled, program))
+        self.assertNotIn("step: ", self.good(*profiled, "--backend=interp", program))
+        # Runs leave the arguments, even those that the program gives up for a result.
+        text = ("module attributes {mhlo.num_replicas = 2 : i32} {\n  func.func @main(%x: tensor<3xi4> "
+                "{tf.aliasing_output = 0 : i32}) -> tensor<3xi4> {\n"
+                "    %0 = stablehlo.add %x, %x : tensor<3xi4>\n    return %0 : tensor<3xi4>\n  }\n}\n")
+        out = self.good("run", "--input=3xi4=1,-2,3", "--device-count=2", "--bench=3", "--print", stdin=text)
+        self.assertIn("process 1: result 0 = dense<[2, -4, 6]> : tensor<3xi4>", out)
+        # The interpreter runs what other back ends refuse.
+        out = self.good("run", "--input=2xi4=1,2", "--device-count=2", "--print", stdin=text.replace("tensor<3xi4>", "tensor<?xi4>"))
+        self.assertIn("process 1: result 0 = dense<[2, 4]> : tensor<2xi4>", out)
+        check = text.replace("    return", "    check.expect_eq %0, %x : tensor<3xi4>\n    return")
+        self.assertIn("expect_eq", self.bad(1, "run", "--input=3xi4=1", "--device-count=2", stdin=check))
+
     def test_run_tests(self):
         text = "".join(f"func.func {kind}@{name}({input}) -> tensor<i32> {{\n"
                        f"  %0 = stablehlo.constant dense<{value}> : tensor<i32>\n"
