@@ -20,6 +20,7 @@ typedef struct native_data {
   const char* entry;    // the function's name, in the executable's module
   hlo_target_t target;  // of machine code
   uint64_t temporary_limit;
+  uint64_t choices;  // of kernels, that were given
 } native_data_t;
 
 static void native_destroy(hlo_program_t* program) {
@@ -84,7 +85,8 @@ static hlo_status_t native_save(const hlo_program_t* program, hlo_strbuf_t* out)
   const native_data_t* data = (const native_data_t*)program;
   hlo_digest_t key;
   if (!hlo_cache_key_make(hlo_code_program_module(data->program), data->entry,
-                          program->backend->name, &data->target, data->temporary_limit, &key)) {
+                          program->backend->name, &data->target, data->temporary_limit,
+                          data->choices, &key)) {
     return hlo_ok();
   }
   size_t start = out->length;
@@ -159,7 +161,8 @@ static hlo_status_t make_program(const hlo_backend_t* backend, hlo_module_t* pre
   bool has_key = options->executor == HLO_EXECUTOR_MACHINE && (is_kept || config->code_bytes) &&
                  !wants_making(config) &&
                  hlo_cache_key_make(prepared, options->name, backend->name, &options->target,
-                                    options->temporary_limit, &key);
+                                    options->temporary_limit,
+                                    hlo_config_table_hash(options->configs, 0), &key);
   *out_is_reused = has_key && load_earlier(options, prepared, config, &key, out_program);
   if (*out_is_reused) return hlo_ok();
   const hlo_func_t* entry = hlo_module_find_func(prepared, options->name);
@@ -254,6 +257,7 @@ static hlo_status_t make(const hlo_backend_t* backend, const hlo_func_t* func,
       .replica_count = (uint32_t)config->replica_count,
       .partition_count = (uint32_t)config->partition_count,
       .temporary_limit = temporary_limit(func, config),
+      .configs = config->configs,
       .name = func->name,
       .parallel = &config->parallel,
       .helper_store = hlo_compile_cache_helper_store(config->cache),
@@ -289,6 +293,7 @@ static hlo_status_t make(const hlo_backend_t* backend, const hlo_func_t* func,
     data->base.target = &data->target;
   }
   data->temporary_limit = options.temporary_limit;
+  data->choices = hlo_config_table_hash(options.configs, 0);
   data->base.is_reused = is_reused;
   if (options.executor == HLO_EXECUTOR_MACHINE) data->base.save = native_save;
   return hlo_ok();

@@ -57,7 +57,7 @@ static void find_build(void) {
 }
 
 bool hlo_cache_key_make(const hlo_module_t* prepared, const char* entry, const char* backend,
-                        const hlo_target_t* target, uint64_t temporary_limit,
+                        const hlo_target_t* target, uint64_t temporary_limit, uint64_t choices,
                         hlo_digest_t* out_key) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, find_build);
@@ -66,6 +66,7 @@ bool hlo_cache_key_make(const hlo_module_t* prepared, const char* entry, const c
   for (int i = 0; i < 2; ++i) {
     uint64_t h = hash_text(hash_text(out_key->words[i], entry), backend);
     h = hlo_hash_word(h, temporary_limit);
+    if (choices) h = hlo_hash_word(h, choices);
     out_key->words[i] = hlo_hash_bytes(build, build_bytes, hlo_target_hash(target, h));
   }
   return true;

@@ -11,11 +11,11 @@
 #include "codegen/target/target.h"
 #include "ir/module.h"
 
-/// The key of the code of one module (its structure, not its locations), entry, back end, target
-/// and build of this library. False if builds cannot be told apart or memory is exhausted: nothing
-/// may be cached then.
+/// The key of the code of one module (its structure, not its locations), entry, back end, target,
+/// choices of kernels that are given (hlo_config_table_hash(); 0: none) and build of this library.
+/// False if builds cannot be told apart or memory is exhausted: nothing may be cached then.
 bool hlo_cache_key_make(const hlo_module_t* prepared, const char* entry, const char* backend,
-                        const hlo_target_t* target, uint64_t temporary_limit,
+                        const hlo_target_t* target, uint64_t temporary_limit, uint64_t choices,
                         hlo_digest_t* out_key);
 
 /// Bytes of an image (codegen/image/image.h), reference-counted. threads: immutable

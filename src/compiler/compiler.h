@@ -33,7 +33,9 @@ typedef struct hlo_compile_config {
   hlo_subnormals_t subnormals;
   const struct hlo_target* target;  // the machine instead (codegen/target/target.h), lent; NULL: by
                                     // `cpu` and `subnormals`
-  const char* cc;                   // C compiler of back end c; NULL or "": the first one found
+  const struct hlo_config_table* configs;  // choices of kernels (codegen/fuse/configure.h), lent
+                                           // for the call; NULL: none
+  const char* cc;  // C compiler of back end c; NULL or "": the first one found
   /// Arguments and results have the layouts that these options, else the program, ask for; lent for
   /// the call. NULL: all are row-major.
   const struct hlo_compile_options* layouts;

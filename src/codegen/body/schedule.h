@@ -32,6 +32,7 @@ typedef struct hlo_fusion {
   const struct hlo_fusion* model;  // the first of several equal fusions (the same computation of
                                    // other values, in the same order); NULL: the only one
   const hlo_concurrent_group_t* concurrent_group;  // NULL: it runs by itself
+  const struct hlo_kernel_config* config;  // choices of the kernel that are given; NULL: none
   const struct hlo_kernel_start*
       start;  // the loops of a smaller fusion, with which the choice of loops starts; NULL: none
 } hlo_fusion_t;

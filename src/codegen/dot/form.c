@@ -283,6 +283,24 @@ static hlo_status_t print_tiles(const hlo_kernel_t* kernel, hlo_strbuf_t* out) {
   return hlo_matmul_print_tiles(hlo_matmul_of(kernel), out);
 }
 
+static uint64_t sum_order(const hlo_kernel_t* kernel) {
+  const hlo_matmul_t* m = hlo_matmul_of(kernel);
+  const bool is_cut = m->split != HLO_MATMUL_WHOLE,
+             is_by_depth = m->strategy == HLO_MATMUL_BY_DEPTH;
+  const int64_t words[] = {m->strategy,
+                           m->group,
+                           is_cut ? m->block_steps : 0,
+                           is_cut ? m->part_blocks : 0,
+                           is_by_depth ? m->panel_width : 0,  // with accumulators of their own
+                           is_by_depth ? m->full.height : 0,
+                           is_by_depth ? m->edge.height : 0};
+  return hlo_hash_bytes(words, sizeof words, 0);
+}
+
+static hlo_status_t list_configs(const hlo_kernel_t* kernel, hlo_kernel_configs_t* list) {
+  return hlo_matmul_list_configs(hlo_matmul_of(kernel), list);
+}
+
 const hlo_kernel_form_t hlo_product_form = {.computes = hlo_matmul_supports,
                                             .choose = choose_product,
                                             .plan = plan,
@@ -292,4 +310,6 @@ const hlo_kernel_form_t hlo_product_form = {.computes = hlo_matmul_supports,
                                             .describe = describe,
                                             .print = print,
                                             .explain = explain,
-                                            .print_tiles = print_tiles};
+                                            .print_tiles = print_tiles,
+                                            .sum_order = sum_order,
+                                            .list_configs = list_configs};

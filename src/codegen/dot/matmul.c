@@ -183,6 +183,16 @@ static bool is_long_for(const hlo_matmul_t* m, const hlo_matmul_dim_t* rows) {
          bytes >= HLO_TUNING_DEPTH_MIN_ROW_BYTES * rows->extent;
 }
 
+// Lets lanes run along the contraction because the configuration says so, if an operand is
+// contiguous along it.
+static void take_contraction(hlo_matmul_t* m) {
+  const hlo_matmul_dim_t* inner = &m->depth[0];
+  if (inner->from[HLO_MATMUL_B] != 1) swap_roles(m);
+  if (inner->from[HLO_MATMUL_B] == 1 && !hlo_matmul_has_quads(m)) {
+    m->strategy = HLO_MATMUL_BY_DEPTH;
+  }
+}
+
 // Lets lanes run along the contraction if there are few rows or columns and the other operand is
 // contiguous along it.
 static void choose_lanes(hlo_matmul_t* m) {
@@ -194,6 +204,12 @@ static void choose_lanes(hlo_matmul_t* m) {
   bool is_panel = m->columns.extent >= HLO_TUNING_QUADS_MIN_COLUMNS && hlo_matmul_has_quads(m);
   const bool is_swapped = is_few_columns && !is_panel;
   if (is_swapped) swap_roles(m);
+  const int64_t given = hlo_kernel_config_value(m->config, HLO_CHOICE_strategy);
+  if (given) {
+    if (is_swapped && given == HLO_CHOICE_COLUMNS) swap_roles(m);
+    if (given == HLO_CHOICE_CONTRACTION) take_contraction(m);
+    return;
+  }
   // A larger B makes it pay for more rows to transpose B while packing.
   int64_t bytes = (int64_t)hlo_dtype_size_bytes(m->operands[HLO_MATMUL_B].dtype);
   bool has_more = inner->extent >= HLO_TUNING_DEPTH_LONG && bytes >= (int64_t)sizeof(float);
@@ -281,12 +297,20 @@ static double source_ops(const hlo_matmul_t* m) {
   return is_bytes ? rounding_ops(operand->dtype) : 0;
 }
 
+static hlo_verdict_t check_strategy(const hlo_matmul_t* m) {
+  const int64_t given = hlo_kernel_config_value(m->config, HLO_CHOICE_strategy);
+  const bool is_by_depth = m->strategy == HLO_MATMUL_BY_DEPTH;
+  if (!given || is_by_depth == (given == HLO_CHOICE_CONTRACTION)) return hlo_verdict_yes();
+  return hlo_verdict_no(HLO_REASON_CONFIG_STRATEGY, m->contraction.node);
+}
+
 hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* node,
                                const hlo_matmul_form_t* form, hlo_arena_t* arena,
                                hlo_tiled_space_t* out_space, hlo_matmul_t** out_matmul) {
   hlo_matmul_t* m = hlo_arena_alloc_zeroed(arena, sizeof *m);
   if (!m) return hlo_arena_status(arena);
   m->target = kernel->target;
+  m->config = kernel->config;
   m->contraction.node = node;
   m->repeat = 1;
   m->is_convolution = node->op == HLO_OP_convolution;
@@ -306,6 +330,8 @@ hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* nod
   if (form->is_transposed) swap_roles(m);
   choose_lanes(m);
   hlo_matmul_choose_group(m);
+  m->verdict = check_strategy(m);
+  if (hlo_verdict_is_no(&m->verdict)) return hlo_ok();
   m->element_bytes = hlo_elementwise_register_bytes(m->dtype);
   m->outer_extent = hlo_matmul_extent(m->outer, m->outer_count);
   m->depth_extent = hlo_matmul_extent(m->depth, m->depth_count);
@@ -343,11 +369,34 @@ static hlo_status_t cut_rows(const hlo_matmul_t* m, hlo_tile_memo_t* memo,
   return hlo_ok();
 }
 
+// Takes the tile of the configuration, if it names one.
+static hlo_status_t take_tile(hlo_matmul_t* m, hlo_matmul_accumulators_t* tile) {
+  const hlo_matmul_accumulators_t given = {hlo_kernel_config_value(m->config, HLO_CHOICE_vectors),
+                                           hlo_kernel_config_value(m->config, HLO_CHOICE_rows)};
+  if (!given.width && !given.height) return hlo_ok();
+  if (!given.width || !given.height) {
+    m->verdict = hlo_verdict_no(HLO_REASON_CONFIG_TILE_PAIR, m->contraction.node);
+    return hlo_ok();
+  }
+  bool is_possible = false;
+  HLO_TRY(hlo_matmul_is_possible_tile(m, &given, &is_possible));
+  if (is_possible) {
+    *tile = given;
+  } else {
+    m->verdict = hlo_verdict_beyond(HLO_REASON_CONFIG_TILE, m->contraction.node,
+                                    (double)(given.width * given.height),
+                                    (double)m->target->tile.vector_count);
+  }
+  return hlo_ok();
+}
+
 static hlo_status_t make_tiles(hlo_matmul_t* m, hlo_tile_memo_t* memo) {
   int64_t steps = m->depth[m->depth_count - 1].extent;
   m->slide = steps < HLO_MATMUL_MAX_SLIDE ? steps : HLO_MATMUL_MAX_SLIDE / 2;
   hlo_matmul_accumulators_t tile;
   HLO_TRY(hlo_matmul_choose_accumulators(m, memo, 0, &tile));
+  HLO_TRY(take_tile(m, &tile));
+  if (hlo_verdict_is_no(&m->verdict)) return hlo_ok();
   int64_t vectors = hlo_matmul_min(tile.width, hlo_divide_up(m->columns.extent, m->lanes));
   if (m->strategy == HLO_MATMUL_IN_TILES) vectors = tile.width;
   m->panel_width = m->strategy == HLO_MATMUL_BY_DEPTH ? tile.width : vectors * m->lanes;
@@ -598,25 +647,76 @@ static bool must_be_packed(hlo_matmul_t* m, uint32_t side) {
   return operand->prologue.is_forced;
 }
 
-static hlo_matmul_packing_t packing_of_b(hlo_matmul_t* m) {
-  hlo_matmul_operand_t* operand = &m->operands[HLO_MATMUL_B];
-  if (!hlo_matmul_packs_b(m, hlo_matmul_main_panel(m)->tile_count) &&
-      !must_be_packed(m, HLO_MATMUL_B)) {
-    return operand->packing;
-  }
-  if (!packs_slices(m)) return HLO_MATMUL_PANELS;
+static hlo_matmul_packing_t slices_of_b(const hlo_matmul_t* m) {
   bool is_copied = m->columns.from[HLO_MATMUL_B] == 1 && m->group == 1;
   return is_copied && source_ops(m) <= light_ops(m) ? HLO_MATMUL_BY_FIRST_TILE
                                                     : HLO_MATMUL_IN_SLICES;
 }
 
+// Returns true if B could be packed block by block, whatever its size.
+static bool can_slice(const hlo_matmul_t* m) {
+  const bool is_whole = m->depth_extent <= slice_steps(m);
+  return m->strategy == HLO_MATMUL_BY_COLUMN && hlo_matmul_may_slice(m, 0) && shares_panels(m) &&
+         (is_whole || m->accumulators_output >= 0);
+}
+
+// Returns the packing of B that the configuration names, or says no in the verdict.
+static hlo_matmul_packing_t given_packing_of_b(hlo_matmul_t* m, int64_t given) {
+  const hlo_matmul_operand_t* operand = &m->operands[HLO_MATMUL_B];
+  const bool is_in_place = operand->packing == HLO_MATMUL_IN_PLACE;
+  const bool is_forced = must_be_packed(m, HLO_MATMUL_B);
+  const bool is_by_depth = m->strategy == HLO_MATMUL_BY_DEPTH;
+  const bool is_readable = is_by_depth || (m->columns.from[HLO_MATMUL_B] == 1 && m->group == 1 &&
+                                           m->strategy != HLO_MATMUL_IN_TILES);
+  const uint32_t packings = hlo_matmul_strategies[m->strategy].packings;
+  if (given == HLO_CHOICE_PLACE && is_in_place && is_readable && !is_forced)
+    return operand->packing;
+  if (given == HLO_CHOICE_PANELS && is_in_place && !is_by_depth &&
+      (packings >> HLO_MATMUL_PANELS & 1)) {
+    return HLO_MATMUL_PANELS;
+  }
+  if (given == HLO_CHOICE_SLICES && is_in_place && can_slice(m)) return slices_of_b(m);
+  m->verdict = hlo_verdict_no(HLO_REASON_CONFIG_PACK_B, m->contraction.node);
+  return operand->packing;
+}
+
+static hlo_matmul_packing_t packing_of_b(hlo_matmul_t* m) {
+  hlo_matmul_operand_t* operand = &m->operands[HLO_MATMUL_B];
+  const int64_t given = hlo_kernel_config_value(m->config, HLO_CHOICE_pack_b);
+  if (given) return given_packing_of_b(m, given);
+  if (!hlo_matmul_packs_b(m, hlo_matmul_main_panel(m)->tile_count) &&
+      !must_be_packed(m, HLO_MATMUL_B)) {
+    return operand->packing;
+  }
+  return packs_slices(m) ? slices_of_b(m) : HLO_MATMUL_PANELS;
+}
+
+// Returns true if the product cannot read A in place.
+static bool requires_packed_a(hlo_matmul_t* m) {
+  const bool is_by_depth = m->strategy == HLO_MATMUL_BY_DEPTH;
+  return must_be_packed(m, HLO_MATMUL_A) || m->strategy == HLO_MATMUL_IN_TILES ||
+         (is_by_depth && m->depth[0].from[HLO_MATMUL_A] != 1) ||
+         (m->group > 1 && is_converted(m, HLO_MATMUL_A)) ||
+         hlo_matmul_filled_steps(m) > m->depth[m->depth_count - 1].extent;
+}
+
+// Returns true if A is packed, as the configuration or the model says.
+static bool is_packed_a(hlo_matmul_t* m) {
+  const int64_t given = hlo_kernel_config_value(m->config, HLO_CHOICE_pack_a);
+  const bool is_refused =
+      given == HLO_CHOICE_PLACE ? requires_packed_a(m) : given && m->is_convolution;
+  if (is_refused) m->verdict = hlo_verdict_no(HLO_REASON_CONFIG_PACK_A, m->contraction.node);
+  if (given) return given == HLO_CHOICE_LINES;
+  return hlo_matmul_packs_a(m, m->panel_count, hlo_matmul_main_panel(m)->height) ||
+         must_be_packed(m, HLO_MATMUL_A);
+}
+
 static hlo_matmul_packing_t packing_of_a(hlo_matmul_t* m) {
   const hlo_matmul_dim_t *inner = &m->depth[m->depth_count - 1], *rows = &m->rows;
+  const bool is_given = hlo_kernel_config_value(m->config, HLO_CHOICE_pack_a);
+  if (!is_given && transposes_rows(m)) return HLO_MATMUL_TRANSPOSED_LINES;
+  if (!is_packed_a(m)) return HLO_MATMUL_IN_PLACE;
   if (transposes_rows(m)) return HLO_MATMUL_TRANSPOSED_LINES;
-  if (!hlo_matmul_packs_a(m, m->panel_count, hlo_matmul_main_panel(m)->height) &&
-      !must_be_packed(m, HLO_MATMUL_A)) {
-    return HLO_MATMUL_IN_PLACE;
-  }
   bool is_by_rows = m->strategy == HLO_MATMUL_BY_DEPTH || m->strategy == HLO_MATMUL_IN_TILES ||
                     inner->from[HLO_MATMUL_A] <= rows->from[HLO_MATMUL_A] ||
                     !rows->from[HLO_MATMUL_A];
@@ -626,6 +726,7 @@ static hlo_matmul_packing_t packing_of_a(hlo_matmul_t* m) {
 static hlo_verdict_t make_packing(hlo_matmul_t* m) {
   m->operands[HLO_MATMUL_B].packing = packing_of_b(m);
   m->operands[HLO_MATMUL_A].packing = packing_of_a(m);
+  if (hlo_verdict_is_no(&m->verdict)) return m->verdict;
   for (uint32_t side = 0; side < 2; ++side) {
     if (!hlo_matmul_is_packed(&m->operands[side])) {
       read_in_place(m, side);
@@ -738,6 +839,23 @@ static int64_t part_count(const hlo_matmul_t* m) {
       1);
 }
 
+// Returns the number of parts that the configuration or the model says; the verdict is in *verdict.
+static int64_t chosen_parts(const hlo_matmul_t* m, hlo_verdict_t* verdict) {
+  const int64_t given = hlo_kernel_config_value(m->config, HLO_CHOICE_parts);
+  const int64_t wanted = part_count(m);
+  if (!given || given == wanted) return wanted;
+  const bool is_edge = m->depth[0].limit.is_used && m->depth[0].limit.loop == m->rows.loop;
+  const bool may = may_split(m, HLO_MATMUL_PARTS) && !is_edge && !hlo_matmul_has_blocks(m) &&
+                   (m->strategy != HLO_MATMUL_IN_TILES || m->depth_count == 1);
+  const int64_t most =
+      may ? hlo_matmul_min(m->depth_extent / HLO_TUNING_SPLIT_MIN_STEPS, m->depth[0].extent) : 1;
+  if (given > most || hlo_matmul_has_slices(m)) {
+    *verdict = hlo_verdict_beyond(HLO_REASON_CONFIG_PARTS, m->contraction.node, (double)given,
+                                  (double)most);
+  }
+  return given;
+}
+
 static void lay_out_accumulators(hlo_matmul_t* m) {
   m->accumulators_stride =
       m->panel_count * m->panel_width + hlo_matmul_line_bytes(m) / m->element_bytes;
@@ -764,9 +882,19 @@ static hlo_status_t make_blocks(hlo_matmul_t* m) {
       !hlo_matmul_is_packed(&m->operands[HLO_MATMUL_B]) && conflicts(m, HLO_MATMUL_B, &m->depth[0]);
   bool is_single = tiles == 1 && !hlo_matmul_has_blocks(m);
   bool is_whole = m->depth_count > 1 || m->depth[0].limit.is_used;
-  if (!may_split(m, HLO_MATMUL_BLOCKS_IN_OUTPUT) || is_whole || is_single) return hlo_ok();
+  const int64_t given = hlo_kernel_config_value(m->config, HLO_CHOICE_block);
+  const bool may_cut = may_split(m, HLO_MATMUL_BLOCKS_IN_OUTPUT) && !is_whole;
+  const bool is_on_stack = hlo_matmul_has_blocks(m) && !hlo_matmul_has_slices(m);
+  if (given && (!may_cut || is_on_stack)) {
+    m->verdict = hlo_verdict_beyond(HLO_REASON_CONFIG_BLOCK, m->contraction.node, (double)given, 0);
+    return hlo_ok();
+  }
+  if (!may_cut || (is_single && !given)) return hlo_ok();
   int64_t wanted = hlo_matmul_has_slices(m) ? slice_steps(m) : HLO_TUNING_CONFLICT_STEPS;
-  if (!is_spread && !hlo_matmul_has_blocks(m)) HLO_TRY(block_steps(m, &wanted));
+  if (given) {
+    wanted = given;
+  } else if (!is_spread && !hlo_matmul_has_blocks(m))
+    HLO_TRY(block_steps(m, &wanted));
   m->block_steps = steps;
   if (steps <= wanted) return hlo_ok();
   int64_t even_steps =
@@ -847,21 +975,33 @@ static hlo_matmul_fetch_t choose_fetch(const hlo_matmul_t* m) {
 
 hlo_status_t hlo_matmul_finish(hlo_matmul_t* m, const hlo_kernel_t* kernel, hlo_tile_memo_t* memo) {
   m->lanes = kernel->lanes;
-  if (hlo_matmul_choose_narrow(m, kernel->fusion)) return hlo_ok();
+  // Every choice of a configuration is for tiles of registers.
+  if (hlo_kernel_config_is_empty(m->config) && hlo_matmul_choose_narrow(m, kernel->fusion)) {
+    return hlo_ok();
+  }
   m->accumulators_output = find_accumulators_output(m, kernel->fusion);
   m->stores_rows = epilogue_ops(m, kernel->fusion) > light_ops(m);
   HLO_TRY(make_tiles(m, memo));
+  if (hlo_verdict_is_no(&m->verdict)) return hlo_ok();
   for (uint32_t side = 0; side < 2 && !hlo_verdict_is_no(&m->verdict); ++side) {
     m->verdict = make_padding(m, side);
   }
   if (!hlo_verdict_is_no(&m->verdict)) m->verdict = make_packing(m);
   if (hlo_verdict_is_no(&m->verdict)) return hlo_ok();
-  const int64_t parts = part_count(m);
+  const int64_t parts = chosen_parts(m, &m->verdict);
+  if (hlo_verdict_is_no(&m->verdict)) return hlo_ok();
   m->block_count = m->part_count = m->part_blocks = 1;
   if (parts > 1) {
+    const int64_t block = hlo_kernel_config_value(m->config, HLO_CHOICE_block);
+    if (block) {
+      m->verdict =
+          hlo_verdict_beyond(HLO_REASON_CONFIG_BLOCK, m->contraction.node, (double)block, 0);
+      return hlo_ok();
+    }
     make_parts(m, parts);
   } else {
     HLO_TRY(make_blocks(m));
+    if (hlo_verdict_is_no(&m->verdict)) return hlo_ok();
   }
   make_chunks(m);
   m->fetch = choose_fetch(m);

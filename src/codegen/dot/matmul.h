@@ -226,6 +226,7 @@ typedef enum hlo_matmul_strategy {
 /// threads: immutable
 typedef struct hlo_matmul {
   const hlo_target_t* target;
+  const hlo_kernel_config_t* config;  // choices that are given; NULL: none
   hlo_matmul_strategy_t strategy;
   hlo_contraction_t contraction;
   hlo_verdict_t verdict;  // a "no" ends the choice; later fields are undefined then
@@ -373,6 +374,20 @@ typedef struct hlo_matmul_accumulators {
 hlo_status_t hlo_matmul_choose_accumulators(const hlo_matmul_t* matmul, hlo_tile_memo_t* memo,
                                             int64_t width,
                                             hlo_matmul_accumulators_t* out_tile) HLO_MUST_USE;
+/// Returns true if accumulators of that size fit the registers beside the operands, and the
+/// strategy has tiles of different sizes. errors: RESOURCE_EXHAUSTED
+hlo_status_t hlo_matmul_is_possible_tile(const hlo_matmul_t* matmul,
+                                         const hlo_matmul_accumulators_t* tile,
+                                         bool* out_is_possible) HLO_MUST_USE;
+/// Lists the register tiles that fit as configurations, the fastest estimate first; `base` has the
+/// other choices of each.
+/// errors: RESOURCE_EXHAUSTED
+hlo_status_t hlo_matmul_list_tiles(const hlo_matmul_t* matmul, const hlo_kernel_config_t* base,
+                                   uint32_t most, hlo_kernel_configs_t* list) HLO_MUST_USE;
+/// Lists configurations of a product that may be faster than the model's choices.
+/// errors: RESOURCE_EXHAUSTED
+hlo_status_t hlo_matmul_list_configs(const hlo_matmul_t* matmul,
+                                     hlo_kernel_configs_t* list) HLO_MUST_USE;
 /// Prints the system that chose the tile, and its solution.
 hlo_status_t hlo_matmul_explain_accumulators(const hlo_matmul_t* matmul,
                                              hlo_strbuf_t* out) HLO_MUST_USE;

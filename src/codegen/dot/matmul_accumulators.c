@@ -376,6 +376,36 @@ static hlo_matmul_t before_packing(const hlo_matmul_t* m) {
   return before;
 }
 
+static bool has_system(const hlo_matmul_t* m) {
+  return m->strategy != HLO_MATMUL_NARROW && m->strategy != HLO_MATMUL_IN_TILES;
+}
+
+hlo_status_t hlo_matmul_is_possible_tile(const hlo_matmul_t* m,
+                                         const hlo_matmul_accumulators_t* tile,
+                                         bool* out_is_possible) {
+  *out_is_possible = false;
+  if (!has_system(m)) return hlo_ok();
+  ranking_t ranking;
+  HLO_TRY(rank_tiles(m, tile, &ranking));
+  *out_is_possible = ranking.count > 0;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_matmul_list_tiles(const hlo_matmul_t* m, const hlo_kernel_config_t* base,
+                                   uint32_t most, hlo_kernel_configs_t* list) {
+  if (!has_system(m)) return hlo_ok();
+  ranking_t ranking;
+  const hlo_matmul_t before = before_packing(m);
+  HLO_TRY(rank_tiles(&before, NULL, &ranking));
+  for (uint32_t i = 0; i < ranking.count && i < most; ++i) {
+    hlo_kernel_config_t config = *base;
+    config.values[HLO_CHOICE_rows] = ranking.tiles[i].tile.height;
+    config.values[HLO_CHOICE_vectors] = ranking.tiles[i].tile.width;
+    hlo_kernel_configs_add(list, &config, ranking.tiles[i].ns * (double)m->outer_extent);
+  }
+  return hlo_ok();
+}
+
 // ---- choice
 
 // Chooses the tile. A product for which no tile fits the registers gets one row of the fewest
@@ -458,10 +488,6 @@ hlo_status_t hlo_matmul_choose_accumulators(const hlo_matmul_t* m, hlo_tile_memo
 }
 
 // ---- text
-
-static bool has_system(const hlo_matmul_t* m) {
-  return m->strategy != HLO_MATMUL_NARROW && m->strategy != HLO_MATMUL_IN_TILES;
-}
 
 hlo_status_t hlo_matmul_print_tiles(const hlo_matmul_t* m, hlo_strbuf_t* out) {
   if (!has_system(m)) return hlo_ok();

@@ -19,6 +19,7 @@ typedef struct writer {
   uint64_t* words;
   uint32_t count, capacity;
   bool is_portable;  // valid in other modules
+  bool is_alone;     // independent of what the program does with the outputs
   bool is_bound;     // refers to a value outside the fusion, which has no portable name
 } writer_t;
 
@@ -113,7 +114,7 @@ static void put_fusion(writer_t* w) {
   for (uint32_t i = 0; i < fusion->output_count; ++i) {
     put_operand(w, fusion->outputs[i]);
     // Kernels may store only those past the caches.
-    if (is_large_result(fusion->outputs[i])) put_word(w, i);
+    if (!w->is_alone && is_large_result(fusion->outputs[i])) put_word(w, i);
   }
   for (uint32_t i = 0; i < fusion->node_count; ++i) forget_node(w->numbers, fusion->nodes[i]);
 }
@@ -127,15 +128,27 @@ hlo_status_t hlo_fusion_key(const hlo_fusion_t* fusion, uint32_t* numbers, hlo_a
   return hlo_arena_status(arena);
 }
 
+static hlo_status_t make_digest(writer_t* w, bool* out_has_one, hlo_digest_t* out_digest) {
+  put_fusion(w);
+  for (uint64_t seed = 0; seed < 2; ++seed) {
+    out_digest->words[seed] = hlo_hash_bytes(w->words, w->count * sizeof *w->words, seed);
+  }
+  *out_has_one = !w->is_bound;
+  return hlo_arena_status(w->arena);
+}
+
 hlo_status_t hlo_fusion_digest(const hlo_fusion_t* fusion, uint32_t* numbers, hlo_arena_t* arena,
                                bool* out_has_one, hlo_digest_t* out_digest) {
   writer_t w = {.fusion = fusion, .numbers = numbers, .arena = arena, .is_portable = true};
-  put_fusion(&w);
-  for (uint64_t seed = 0; seed < 2; ++seed) {
-    out_digest->words[seed] = hlo_hash_bytes(w.words, w.count * sizeof *w.words, seed);
-  }
-  *out_has_one = !w.is_bound;
-  return hlo_arena_status(arena);
+  return make_digest(&w, out_has_one, out_digest);
+}
+
+hlo_status_t hlo_fusion_choice_digest(const hlo_fusion_t* fusion, uint32_t* numbers,
+                                      hlo_arena_t* arena, bool* out_has_one,
+                                      hlo_digest_t* out_digest) {
+  writer_t w = {
+      .fusion = fusion, .numbers = numbers, .arena = arena, .is_portable = true, .is_alone = true};
+  return make_digest(&w, out_has_one, out_digest);
 }
 
 static void list_key_node(const hlo_node_t* node, const hlo_node_t** items, uint32_t* count) {

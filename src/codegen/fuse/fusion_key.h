@@ -24,6 +24,12 @@ hlo_status_t hlo_fusion_key(const hlo_fusion_t* fusion, uint32_t* numbers, hlo_a
 /// above. errors: RESOURCE_EXHAUSTED
 hlo_status_t hlo_fusion_digest(const hlo_fusion_t* fusion, uint32_t* numbers, hlo_arena_t* arena,
                                bool* out_has_one, hlo_digest_t* out_digest) HLO_MUST_USE;
+/// Computes a digest as above under which the choices of a kernel are stored: which outputs are
+/// results of the program does not count, so that the kernel alone has the same.
+/// errors: RESOURCE_EXHAUSTED
+hlo_status_t hlo_fusion_choice_digest(const hlo_fusion_t* fusion, uint32_t* numbers,
+                                      hlo_arena_t* arena, bool* out_has_one,
+                                      hlo_digest_t* out_digest) HLO_MUST_USE;
 /// Lists all nodes of a fusion, including those of regions; equal fusions have them in the same
 /// order.
 /// errors: RESOURCE_EXHAUSTED

@@ -6,6 +6,7 @@
 #include "base/tuning.h"
 #include "codegen/fuse/fusion_key.h"
 #include "codegen/isa/isa.h"
+#include "codegen/loops/kernel_config.h"
 
 /// Consecutive functions that one thread compiles.
 typedef struct unit {
@@ -51,6 +52,7 @@ static hlo_status_t find_func_key(const hlo_entry_t* entry, uint32_t number, uin
   for (uint32_t i = 0; i < 2; ++i) {
     uint64_t* word = &out_name->key.words[i];
     *word = hlo_hash_word(hlo_hash_word(*word, target_hash), phase);
+    *word = hlo_kernel_config_hash(fusion->config, *word);
   }
   out_name->debug_id_count = nodes.count;
   out_name->debug_ids = hlo_arena_array(arena, nodes.count, sizeof *out_name->debug_ids);

@@ -280,6 +280,10 @@ static hlo_status_t plan_once(const hlo_func_t* func, const hlo_code_options_t* 
   hlo_schedule_t* schedule = NULL;
   hlo_kernel_t** kernels = NULL;
   HLO_TRY(make_schedule(func, options, scratch, &schedule));
+  if (options->configs) {
+    HLO_TRY(hlo_schedule_configure(schedule, func->module, &options->target, options->configs,
+                                   scratch));
+  }
   HLO_TRY(list_kernels(schedule, scratch, &kernels));
   if (options->executor == HLO_EXECUTOR_TILES || options->lowers_tiles) {
     HLO_TRY(use_tiles(kernels, schedule->fusion_count, options, arena));

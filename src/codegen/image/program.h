@@ -5,6 +5,7 @@
 
 #include "base/lru.h"
 #include "base/parallel.h"
+#include "codegen/fuse/configure.h"
 #include "codegen/image/listing.h"
 #include "codegen/jit/jit.h"
 #include "codegen/lower/call_sites.h"
@@ -31,15 +32,16 @@ typedef struct hlo_code_options {
   uint32_t partition_count;  // partition_count partitions
   uint64_t temporary_limit;  // bytes; values are recomputed until temporaries fit, as far as that
                              // helps; 0: none
-  const char* name;          // for profilers; lent for the call
-  const hlo_parallel_t* parallel;   // compiles in parallel; NULL: on the caller
-  hlo_arena_store_t* helper_store;  // memory of the other threads; NULL: none
-  hlo_lru_t* kernels;               // cache of machine code (machine_code.h); NULL: none
-  hlo_jit_options_t jit;            // profilers and debuggers to register code with
-  hlo_jit_pool_t* pool;             // receives the code instead of `jit`; may be NULL
-  const char* compiler;             // C compiler: path or name; NULL or "": the first found
-  hlo_dumper_t* dumper;             // receives plan and vector IR; may be NULL
-  const hlo_listing_t* listing;     // printed during compilation; may be NULL
+  const hlo_config_table_t* configs;  // choices of kernels instead of the model's; NULL: none
+  const char* name;                   // for profilers; lent for the call
+  const hlo_parallel_t* parallel;     // compiles in parallel; NULL: on the caller
+  hlo_arena_store_t* helper_store;    // memory of the other threads; NULL: none
+  hlo_lru_t* kernels;                 // cache of machine code (machine_code.h); NULL: none
+  hlo_jit_options_t jit;              // profilers and debuggers to register code with
+  hlo_jit_pool_t* pool;               // receives the code instead of `jit`; may be NULL
+  const char* compiler;               // C compiler: path or name; NULL or "": the first found
+  hlo_dumper_t* dumper;               // receives plan and vector IR; may be NULL
+  const hlo_listing_t* listing;       // printed during compilation; may be NULL
 } hlo_code_options_t;
 
 /// threads: immutable; frames of one program may run at once.
@@ -47,8 +49,9 @@ typedef struct hlo_code_program hlo_code_program_t;
 
 /// Creates a program. Takes ownership of the module (from hlo_prepare_module()), also on failure;
 /// `func` is the entry.
-/// errors: UNIMPLEMENTED (what the executor cannot do), RESOURCE_EXHAUSTED, PERMISSION_DENIED (no
-/// executable memory), INTERNAL (a check failed), those of hlo_c_build()
+/// errors: INVALID_ARGUMENT (a configuration that is not possible, with the reason), UNIMPLEMENTED
+/// (what the executor cannot do), RESOURCE_EXHAUSTED, PERMISSION_DENIED (no executable memory),
+/// INTERNAL (a check failed), those of hlo_c_build()
 hlo_status_t hlo_code_program_create(hlo_module_t* module, const hlo_func_t* func,
                                      const hlo_code_options_t* options,
                                      hlo_code_program_t** out_program) HLO_MUST_USE;

@@ -10,6 +10,8 @@
 #include "codegen/math/elementwise.h"
 #include "codegen/math/math.h"
 
+enum { UNROLL_VALUES = 3 };  // of a configuration
+
 static bool is_narrow_float(hlo_dtype_t dtype) {
   return hlo_dtype_is_float(dtype) && hlo_dtype_info(dtype)->bits < 32;
 }
@@ -91,11 +93,21 @@ static hlo_status_t choose_loops(hlo_kernel_t* kernel, hlo_arena_t* scratch,
   kernel->lanes = hlo_kernel_piece_lanes(kernel, pieces);
   if (kernel->kind == HLO_KERNEL_VECTOR) {
     kernel->loops[kernel->loop_count++] = 0;
+    if (hlo_kernel_config_has_lanes(kernel->config)) {
+      kernel->verdict = hlo_verdict_no(HLO_REASON_CONFIG_LANES, NULL);
+    }
     return hlo_ok();
   }
   hlo_kernel_lanes_t best;
-  double cost_ns = hlo_kernel_choose_lanes(kernel, pieces, &best);
-  HLO_TRY(hlo_kernel_join_loops(kernel, cost_ns, scratch, pieces, &best));
+  if (hlo_kernel_config_has_lanes(kernel->config)) {
+    if (!hlo_kernel_take_lanes(kernel, pieces, &best)) {
+      kernel->verdict = hlo_verdict_no(HLO_REASON_CONFIG_LANES, NULL);
+      return hlo_ok();
+    }
+  } else {
+    double cost_ns = hlo_kernel_choose_lanes(kernel, pieces, &best);
+    HLO_TRY(hlo_kernel_join_loops(kernel, cost_ns, scratch, pieces, &best));
+  }
   kernel->kind = best.kind;
   kernel->lanes = best.count;
   for (uint32_t i = 0; i < space->loop_count; ++i) {
@@ -228,6 +240,7 @@ static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
   HLO_TRY(hlo_kernel_find_pieces(kernel, scratch, &pieces));
   if (hlo_verdict_is_no(&kernel->verdict)) return hlo_ok();
   HLO_TRY(choose_loops(kernel, scratch, pieces));
+  if (hlo_verdict_is_no(&kernel->verdict)) return hlo_ok();
   const hlo_tiling_t* first = pieces->tilings[0];
   HLO_TRY(estimate(kernel, pieces, scratch));
   for (uint32_t i = 0; i < pieces->count; ++i) {
@@ -246,6 +259,17 @@ static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
   }
   kernel->verdict = hlo_kernel_check_chunks(kernel, pieces);
   return hlo_ok();
+}
+
+uint64_t hlo_kernel_sum_order(const hlo_kernel_t* kernel) {
+  const hlo_kernel_form_t* form = hlo_kernel_form_of(kernel);
+  if (form) return form->sum_order(kernel);
+  if (hlo_kernel_sum_terms(kernel) <= 1) return 0;
+  int64_t words[HLO_TILED_MAX_LOOPS + 5] = {kernel->kind, kernel->lanes, kernel->cut,
+                                            kernel->cut ? kernel->chunk_size : 0,
+                                            kernel->loop_count};
+  for (uint32_t i = 0; i < kernel->loop_count; ++i) words[i + 5] = kernel->loops[i];
+  return hlo_hash_bytes(words, (kernel->loop_count + 5) * sizeof *words, 0);
 }
 
 // Finds the members that a form computes: the last one and their number.
@@ -284,14 +308,21 @@ hlo_status_t hlo_kernel_try(hlo_fusion_t* fusion, const hlo_target_t* target,
   uint64_t* shareable = hlo_arena_array(arena, fusion->output_count, sizeof *shareable);
   if (!shareable) return hlo_arena_status(arena);
   memset(shareable, 0xff, fusion->output_count * sizeof *shareable);
-  *kernel =
-      (hlo_kernel_t){.fusion = fusion, .target = target, .arena = arena, .shareable = shareable};
+  *kernel = (hlo_kernel_t){.fusion = fusion,
+                           .target = target,
+                           .config = fusion->config,
+                           .arena = arena,
+                           .shareable = shareable};
   hlo_arena_t scratch;
   hlo_arena_init(&scratch, 0);
   uint32_t count;
   const hlo_node_t* product = find_product(fusion, products, &count);
   hlo_status_t status = hlo_ok();
-  if (count > 1) {
+  const hlo_kernel_config_kind_t kind =
+      product ? HLO_KERNEL_CONFIG_PRODUCT : HLO_KERNEL_CONFIG_LOOPS;
+  if (!hlo_kernel_config_is_of(kernel->config, kind)) {
+    kernel->verdict = hlo_verdict_no(HLO_REASON_CONFIG_KIND, product);
+  } else if (count > 1) {
     kernel->verdict = hlo_verdict_beyond(HLO_REASON_PRODUCT_COUNT, product, count, 1);
   } else if (product) {
     kernel->kind = HLO_KERNEL_FORM;
@@ -321,9 +352,9 @@ hlo_status_t hlo_kernel_create(hlo_fusion_t* fusion, const hlo_target_t* target,
              : hlo_ok();
 }
 
-// Chooses the lanes again to explain the choice.
-static hlo_status_t explain_lanes(const hlo_kernel_t* kernel, hlo_arena_t* scratch,
-                                  hlo_strbuf_t* out) {
+// Walks the segments again. before: the kernel when its lanes were chosen
+static hlo_status_t walk_segments(const hlo_kernel_t* kernel, hlo_arena_t* scratch,
+                                  hlo_kernel_t* before, hlo_kernel_pieces_t** out_pieces) {
   hlo_kernel_pieces_t* pieces = hlo_arena_alloc_zeroed(scratch, sizeof *pieces);
   HLO_TRY(hlo_arena_status(scratch));
   for (uint32_t i = 0; i < kernel->segment_count; ++i) {
@@ -331,9 +362,52 @@ static hlo_status_t explain_lanes(const hlo_kernel_t* kernel, hlo_arena_t* scrat
     HLO_TRY(hlo_kernel_walk(kernel, scratch, &kernel->segments[i], &tiling));
     pieces->tilings[pieces->count++] = tiling;
   }
-  hlo_kernel_t before = *kernel;
-  before.lanes = hlo_kernel_piece_lanes(kernel, pieces);
+  *before = *kernel;
+  before->lanes = hlo_kernel_piece_lanes(kernel, pieces);
+  *out_pieces = pieces;
+  return hlo_ok();
+}
+
+// Chooses the lanes again to explain the choice.
+static hlo_status_t explain_lanes(const hlo_kernel_t* kernel, hlo_arena_t* scratch,
+                                  hlo_strbuf_t* out) {
+  hlo_kernel_t before;
+  hlo_kernel_pieces_t* pieces;
+  HLO_TRY(walk_segments(kernel, scratch, &before, &pieces));
   return hlo_kernel_explain_lanes(&before, pieces, scratch, out);
+}
+
+static hlo_status_t list_loop_configs(const hlo_kernel_t* kernel, hlo_kernel_configs_t* list) {
+  HLO_SCOPED_ARENA scratch = {0};
+  hlo_kernel_t before;
+  hlo_kernel_pieces_t* pieces;
+  HLO_TRY(walk_segments(kernel, &scratch, &before, &pieces));
+  if (!hlo_tiling_has_reduction(pieces->tilings[0])) {
+    for (int64_t unroll = 1; unroll <= UNROLL_VALUES; ++unroll) {
+      hlo_kernel_config_t config = {{0}};
+      config.values[HLO_CHOICE_unroll] = unroll;
+      hlo_kernel_configs_add(list, &config, kernel->cost_ns);
+    }
+  }
+  return hlo_kernel_list_lanes(&before, pieces, &scratch, list);
+}
+
+hlo_status_t hlo_kernel_list_configs(const hlo_kernel_t* kernel, hlo_kernel_configs_t* list) {
+  const hlo_kernel_form_t* form = hlo_kernel_form_of(kernel);
+  if (form) return form->list_configs(kernel, list);
+  return hlo_kernel_has(kernel, HLO_KERNEL_WHOLE) ? hlo_ok() : list_loop_configs(kernel, list);
+}
+
+double hlo_kernel_sum_terms(const hlo_kernel_t* kernel) {
+  hlo_kernel_shape_t shape = {0};
+  const hlo_kernel_form_t* form = hlo_kernel_form_of(kernel);
+  double terms = 1;
+  if (form) form->describe(kernel, &shape);
+  for (uint32_t i = 0; i < shape.depth_count; ++i) terms *= (double)shape.depths[i];
+  for (uint32_t i = 1; i < kernel->space_count; ++i) {
+    terms *= (double)kernel->spaces[i].element_count;
+  }
+  return terms;
 }
 
 hlo_status_t hlo_kernel_explain(const hlo_kernel_t* kernel, hlo_strbuf_t* out) {

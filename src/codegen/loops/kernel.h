@@ -5,6 +5,7 @@
 
 #include "codegen/body/schedule.h"
 #include "codegen/body/verdict.h"
+#include "codegen/loops/kernel_config.h"
 #include "codegen/target/target.h"
 #include "codegen/vir/builder.h"
 #include "tile/memo.h"
@@ -47,6 +48,16 @@ void hlo_kernel_describe(const hlo_kernel_t* kernel, hlo_strbuf_t* out);
 /// tilings; for products in vector registers the candidate tiles, the fastest first, as lines of a
 /// machine description. errors : RESOURCE_EXHAUSTED
 hlo_status_t hlo_kernel_print_tilings(const hlo_kernel_t* kernel, hlo_strbuf_t* out) HLO_MUST_USE;
+/// Lists configurations that may be faster than the choices of the model, the most promising first.
+/// hlo_kernel_try() may still refuse them. errors : RESOURCE_EXHAUSTED
+hlo_status_t hlo_kernel_list_configs(const hlo_kernel_t* kernel,
+                                     hlo_kernel_configs_t* list) HLO_MUST_USE;
+/// Returns the number of elements that an output element is the sum of, at most: of its reductions
+/// and contractions; 1 without them.
+double hlo_kernel_sum_terms(const hlo_kernel_t* kernel);
+/// Returns a number that is equal for kernels of one fusion that add up elements in the same order,
+/// so that their results are equal in every bit.
+uint64_t hlo_kernel_sum_order(const hlo_kernel_t* kernel);
 /// Returns the number of phases; each is complete before the next begins.
 uint32_t hlo_kernel_phase_count(const hlo_kernel_t* kernel);
 /// Returns the number of chunks; above 1 for a function run by parallel_for.

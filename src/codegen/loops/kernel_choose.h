@@ -23,6 +23,13 @@ typedef struct hlo_kernel_lanes {
 /// Chooses the lanes with the least time and returns that time; negative if no loop can have lanes.
 double hlo_kernel_choose_lanes(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces,
                                hlo_kernel_lanes_t* out_lanes);
+/// Takes the lanes of the kernel's configuration; false if they are not possible.
+bool hlo_kernel_take_lanes(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces,
+                           hlo_kernel_lanes_t* out_lanes);
+/// Lists the possible lanes as configurations, the fastest first; appends to `list`. errors :
+/// RESOURCE_EXHAUSTED
+hlo_status_t hlo_kernel_list_lanes(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces,
+                                   hlo_arena_t* scratch, hlo_kernel_configs_t* list) HLO_MUST_USE;
 /// Appends the constraint system of that choice and its solution. errors : RESOURCE_EXHAUSTED
 hlo_status_t hlo_kernel_explain_lanes(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces,
                                       hlo_arena_t* scratch, hlo_strbuf_t* out) HLO_MUST_USE;

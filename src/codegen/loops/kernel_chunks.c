@@ -5,6 +5,8 @@
 #include "codegen/math/elementwise.h"
 
 bool hlo_kernel_is_worth_cutting(const hlo_kernel_t* kernel) {
+  const int64_t given = hlo_kernel_config_value(kernel->config, HLO_CHOICE_chunks);
+  if (given) return given > 1;
   return hlo_tile_is_worth_cutting(&kernel->target->tile, kernel->cost_ns, false);
 }
 
@@ -29,6 +31,8 @@ bool hlo_kernel_reduces_columns(const hlo_kernel_t* kernel, const hlo_tiling_t* 
 
 // Returns the number of chunks that the kernel's work is worth.
 static int64_t wanted_chunks(const hlo_kernel_t* kernel) {
+  const int64_t given = hlo_kernel_config_value(kernel->config, HLO_CHOICE_chunks);
+  if (given) return given;
   return hlo_tile_chunk_count(&kernel->target->tile, kernel->cost_ns, false);
 }
 
@@ -160,5 +164,10 @@ static hlo_verdict_t cut_columns(hlo_kernel_t* kernel, const hlo_tiling_t* tilin
 hlo_verdict_t hlo_kernel_choose_chunks(hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
   cut_loops(kernel);
   hlo_verdict_t verdict = cut_columns(kernel, tiling);
-  return hlo_verdict_is_no(&verdict) ? verdict : cut_reductions(kernel, tiling);
+  if (!hlo_verdict_is_no(&verdict)) verdict = cut_reductions(kernel, tiling);
+  const int64_t given = hlo_kernel_config_value(kernel->config, HLO_CHOICE_chunks);
+  if (given > 1 && kernel->chunk_count < 2 && !hlo_verdict_is_no(&verdict)) {
+    return hlo_verdict_beyond(HLO_REASON_CONFIG_CHUNKS, NULL, (double)given, 1);
+  }
+  return verdict;
 }

@@ -6,6 +6,7 @@
 
 #include "codegen/index/tiled.h"
 #include "codegen/loops/kernel.h"
+#include "codegen/loops/kernel_config.h"
 
 enum {
   HLO_KERNEL_MAX_SEGMENTS = 128,
@@ -57,6 +58,7 @@ typedef struct hlo_kernel_summary {
 struct hlo_kernel {
   const hlo_fusion_t* fusion;
   const hlo_target_t* target;
+  const hlo_kernel_config_t* config;  // choices that are given; NULL: none
   hlo_arena_t* arena;
   uint32_t space_count;
   hlo_tiled_space_t* spaces;  // the output's loops (0) and those of reductions
@@ -150,6 +152,9 @@ struct hlo_kernel_form {
   /// Serves hlo_kernel_explain(), and the tiles that hlo_kernel_print_tilings() lists.
   hlo_status_t (*explain)(const hlo_kernel_t* kernel, hlo_strbuf_t* out);
   hlo_status_t (*print_tiles)(const hlo_kernel_t* kernel, hlo_strbuf_t* out);
+  /// Serves hlo_kernel_sum_order() and hlo_kernel_list_configs().
+  uint64_t (*sum_order)(const hlo_kernel_t* kernel);
+  hlo_status_t (*list_configs)(const hlo_kernel_t* kernel, hlo_kernel_configs_t* list);
 };
 
 // ---- for choosing ------------------------------------------------------------------------------

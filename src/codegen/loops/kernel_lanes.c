@@ -422,20 +422,98 @@ double hlo_kernel_choose_lanes(const hlo_kernel_t* kernel, const hlo_kernel_piec
   return cost_ns;
 }
 
+// ---- configurations
+
+// Returns the variable that a choice stands for: a loop by its number, from 2.
+static int64_t given_loop(const hlo_kernel_t* kernel, hlo_kernel_choice_t choice) {
+  const int64_t value = hlo_kernel_config_value(kernel->config, choice);
+  return value < HLO_CHOICE_FIRST_LOOP ? HLO_TILED_MAX_LOOPS : value - HLO_CHOICE_FIRST_LOOP;
+}
+
+static bool is_candidate(const hlo_tile_candidates_t* var, int64_t size) {
+  uint32_t i = 0;
+  while (i < var->count && var->sizes[i] != size) ++i;
+  return i < var->count;
+}
+
+bool hlo_kernel_take_lanes(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces,
+                           hlo_kernel_lanes_t* out_lanes) {
+  const bool is_interleaved =
+      hlo_kernel_config_value(kernel->config, HLO_CHOICE_interleaved) == HLO_CHOICE_YES;
+  const int64_t sizes[VARS] = {[LANES] = given_loop(kernel, HLO_CHOICE_lanes),
+                               [METHOD] = is_interleaved ? INTERLEAVED : PLAIN,
+                               [ACROSS] = given_loop(kernel, HLO_CHOICE_across)};
+  choice_t choice;
+  candidates_t may;
+  init_choice(kernel, pieces, &choice, &may);
+  for (uint32_t i = 0; i < VARS; ++i) {
+    if (!is_candidate(&may.vars[i], sizes[i])) return false;
+  }
+  if (total_ns(&choice, sizes) < 0) return false;
+  *out_lanes = lanes_of(&choice, sizes);
+  out_lanes->count = lane_count(&choice, out_lanes);
+  return true;
+}
+
+typedef struct listing {
+  const hlo_tile_var_t* numbers;
+  hlo_kernel_configs_t* list;
+} listing_t;
+
+static void list_solution(void* context, const hlo_tile_solution_t* solution) {
+  const listing_t* listing = context;
+  const hlo_tile_value_t* values = solution->values;
+  const int64_t lane = values[listing->numbers[LANES]].size;
+  const int64_t across = values[listing->numbers[ACROSS]].size;
+  hlo_kernel_config_t config = {{0}};
+  config.values[HLO_CHOICE_lanes] =
+      lane == HLO_TILED_MAX_LOOPS ? HLO_CHOICE_NO_LOOP : lane + HLO_CHOICE_FIRST_LOOP;
+  if (values[listing->numbers[METHOD]].size == INTERLEAVED) {
+    config.values[HLO_CHOICE_interleaved] = HLO_CHOICE_YES;
+  }
+  if (across != HLO_TILED_MAX_LOOPS) {
+    config.values[HLO_CHOICE_across] = across + HLO_CHOICE_FIRST_LOOP;
+  }
+  hlo_kernel_configs_add(listing->list, &config, solution->cost_ns);
+}
+
+// Makes the system. numbers: its variables
+static hlo_status_t make_system(const hlo_kernel_t* kernel, const candidates_t* may,
+                                const choice_t* choice, hlo_arena_t* scratch,
+                                hlo_tile_var_t* numbers, hlo_tile_system_t** out_system) {
+  hlo_tile_system_t* s = hlo_tile_system_create(scratch, NULL, &kernel->target->tile);
+  if (!s) return hlo_arena_status(scratch);
+  for (uint32_t i = 0; i < VARS; ++i) {
+    const hlo_tile_candidates_t* var = &may->vars[i];
+    numbers[i] = hlo_tile_system_size(s, var->name, var->count, var->sizes);
+  }
+  hlo_tile_system_cost(s, "loads, computations and stores", VARS, numbers, total_ns, choice);
+  *out_system = s;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_kernel_list_lanes(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces,
+                                   hlo_arena_t* scratch, hlo_kernel_configs_t* list) {
+  choice_t choice;
+  candidates_t may;
+  hlo_tile_var_t numbers[VARS];
+  hlo_tile_system_t* s;
+  init_choice(kernel, pieces, &choice, &may);
+  if (may.vars[LANES].count == 1) return hlo_ok();
+  HLO_TRY(make_system(kernel, &may, &choice, scratch, numbers, &s));
+  listing_t listing = {numbers, list};
+  return hlo_tile_system_each(s, HLO_TUNING_LANES_FUEL, list_solution, &listing);
+}
+
 hlo_status_t hlo_kernel_explain_lanes(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces,
                                       hlo_arena_t* scratch, hlo_strbuf_t* out) {
   choice_t choice;
   candidates_t may;
   init_choice(kernel, pieces, &choice, &may);
   if (may.vars[LANES].count == 1) return hlo_ok();
-  hlo_tile_system_t* s = hlo_tile_system_create(scratch, NULL, &kernel->target->tile);
-  if (!s) return hlo_arena_status(scratch);
   hlo_tile_var_t numbers[VARS];
-  for (uint32_t i = 0; i < VARS; ++i) {
-    const hlo_tile_candidates_t* var = &may.vars[i];
-    numbers[i] = hlo_tile_system_size(s, var->name, var->count, var->sizes);
-  }
-  hlo_tile_system_cost(s, "loads, computations and stores", VARS, numbers, total_ns, &choice);
+  hlo_tile_system_t* s;
+  HLO_TRY(make_system(kernel, &may, &choice, scratch, numbers, &s));
   hlo_tile_solution_t solution;
   hlo_status_t status = hlo_tile_system_solve(s, HLO_TUNING_LANES_FUEL, &solution);
   if (hlo_status_code(status) == HLO_STATUS_FAILED_PRECONDITION) {

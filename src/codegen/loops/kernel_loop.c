@@ -88,8 +88,11 @@ static hlo_vir_value_t* emit_vectors(hlo_emitter_t* e, uint32_t loop, hlo_range_
 // Returns the iterations to unroll: four if registers hold their values and a quarter of the
 // constants; the other constants may be read at their use. Long dependency chains prefer spills to
 // waiting.
-static uint32_t fitting_copies(const hlo_target_t* target, const hlo_vir_pressure_t* pressure) {
+static uint32_t fitting_copies(const hlo_kernel_t* kernel, const hlo_vir_pressure_t* pressure) {
+  const hlo_target_t* target = kernel->target;
+  const int64_t given = hlo_kernel_config_value(kernel->config, HLO_CHOICE_unroll);
   if (!pressure->is_straight) return 1;
+  if (given) return 1u << (given - 1);
   if (target->unroll) return target->unroll;
   uint32_t copies = HLO_TUNING_UNROLL_VECTORS;
   if (pressure->chain >= HLO_TUNING_UNROLL_LONG_CHAIN) return copies;
@@ -112,10 +115,12 @@ static void emit_free_vectors(hlo_emitter_t* e, uint32_t loop, hlo_range_t range
   }
   hlo_vir_value_t* vir_loop = emit_vectors(e, loop, range, 1, body, context);
   bool is_short = e->is_minor || e->kernel->cost_ns < HLO_TUNING_UNROLL_MIN_NS;
-  if (!vir_loop || (is_short && !e->kernel->target->unroll)) return;
+  const bool is_given =
+      e->kernel->target->unroll || hlo_kernel_config_value(e->kernel->config, HLO_CHOICE_unroll);
+  if (!vir_loop || (is_short && !is_given)) return;
   hlo_vir_pressure_t pressure;
   hlo_vir_measure_loop(e->b, vir_loop, &pressure);
-  uint32_t copies = fitting_copies(e->kernel->target, &pressure);
+  uint32_t copies = fitting_copies(e->kernel, &pressure);
   hlo_vir_value_t* end = ends[__builtin_ctz(copies)];
   if (copies == 1 || hlo_range_is_empty((hlo_range_t){range.low, end})) return;
   hlo_vir_unroll_loop(e->b, vir_loop, range.low, end, copies);
