@@ -68,15 +68,20 @@ void hlo_verify_while(hlo_verify_t* verify, const hlo_node_t* node) {
   }
 }
 
+// Returns the type of the named function; a missing one is a fault, and NULL.
+static const hlo_type_t* find_callee(hlo_verify_t* verify, const hlo_node_t* node,
+                                     const char* name) {
+  const hlo_func_t* func = name ? hlo_module_find_func(verify->module, name) : NULL;
+  if (func) return func->type;
+  hlo_verify_fault(verify, node, "no function @%s in the module", name ? name : "");
+  return NULL;
+}
+
 // Operands and results must match the named function.
 static void verify_callee(hlo_verify_t* verify, const hlo_node_t* node, hlo_attr_id_t id) {
   const char* name = hlo_node_attr_text(node, id);
-  const hlo_func_t* func = name ? hlo_module_find_func(verify->module, name) : NULL;
-  if (!func) {
-    hlo_verify_fault(verify, node, "no function @%s in the module", name ? name : "");
-    return;
-  }
-  const hlo_type_t* type = func->type;
+  const hlo_type_t* type = find_callee(verify, node, name);
+  if (!type) return;
   if (type->input_count != node->operand_count ||
       type->element_count - type->input_count != node->result_count) {
     hlo_verify_fault(verify, node, "@%s has %u arguments and returns %u values, not %u and %u",
@@ -153,6 +158,34 @@ void hlo_verify_async_start(hlo_verify_t* verify, const hlo_node_t* node) {
   }
 }
 
+// The computation is a region or a function, whatever its thread of execution.
+void hlo_verify_hlo_async_start(hlo_verify_t* verify, const hlo_node_t* node) {
+  const char* name = hlo_node_attr_text(node, HLO_ATTR_callee);
+  const hlo_type_t* future = node->results[0].type;
+  if (node->region_count != !name) {
+    hlo_verify_fault(verify, node, "expected either one region or a callee");
+    return;
+  }
+  if (!name) {
+    hlo_verify_async_start(verify, node);
+    return;
+  }
+  const hlo_type_t* type = find_callee(verify, node, name);
+  if (!type) return;
+  if (future->kind != HLO_TYPE_FUTURE || type->input_count != node->operand_count ||
+      type->element_count - type->input_count != future->element_count) {
+    hlo_verify_fault(verify, node, "@%s does not match operands and future", name);
+    return;
+  }
+  for (uint32_t i = 0; i < node->operand_count; ++i) {
+    verify_type(verify, node, "operand", i, hlo_node_operand_type(node, i), type->elements[i]);
+  }
+  for (uint32_t i = 0; i < future->element_count; ++i) {
+    verify_type(verify, node, "value of the future", i, future->elements[i],
+                type->elements[type->input_count + i]);
+  }
+}
+
 void hlo_verify_async_done(hlo_verify_t* verify, const hlo_node_t* node) {
   const hlo_type_t* future = hlo_node_operand_type(node, 0);
   if (future->kind != HLO_TYPE_FUTURE || future->element_count != node->result_count) {
@@ -179,7 +212,6 @@ HLO_VERIFY_AS(recv, verify_token_pair)
 // ops to StableHLO's forms before a back end sees them.
 static void verify_nothing(HLO_UNUSED hlo_verify_t* verify, HLO_UNUSED const hlo_node_t* node) {}
 HLO_VERIFY_AS(custom_call, verify_nothing)  // as upstream, it may call functions of no module
-HLO_VERIFY_AS(hlo_async_start, verify_nothing)
 HLO_VERIFY_AS(hlo_async_done, verify_nothing)
 HLO_VERIFY_AS(hlo_copy_start, verify_nothing)
 HLO_VERIFY_AS(hlo_copy_done, verify_nothing)

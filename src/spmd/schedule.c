@@ -97,7 +97,7 @@ typedef struct run {
 static hlo_status_t run_region(run_t* run, hlo_region_t* region, hlo_region_cost_t* out_cost);
 
 // The body of a function is run once; a function that calls itself costs nothing inside.
-static hlo_status_t run_func(run_t* run, hlo_func_t* func) {
+static hlo_status_t run_func(run_t* run, const hlo_func_t* func) {
   hlo_region_cost_t* cost = &run->scheduler.funcs[func->index];
   if (!func->body || cost->is_known) return hlo_ok();
   cost->is_known = true;
@@ -124,15 +124,9 @@ static void add_cost(hlo_region_cost_t* to, const hlo_region_cost_t* from, doubl
 static hlo_status_t run_inside(run_t* run, hlo_node_t* node) {
   hlo_region_cost_t total = {0}, longest = {0}, cost;
   double count = 1;
-  if (node->op == HLO_OP_call) {
-    const char* callee = hlo_node_attr_text(node, HLO_ATTR_callee);
-    hlo_func_t* func = callee ? hlo_module_find_func(run->scheduler.module, callee) : NULL;
-    return func ? run_func(run, func) : hlo_ok();
-  }
-  if (node->op == HLO_OP_async_start || !node->region_count ||
-      !hlo_op_has(node->op, HLO_TRAIT_CONTROL)) {
-    return hlo_ok();
-  }
+  const hlo_func_t* callee = hlo_scheduled_callee(run->scheduler.module, node);
+  if (callee) return run_func(run, callee);
+  if (!hlo_has_scheduled_regions(node)) return hlo_ok();
   if (node->op == HLO_OP_while) {
     const int32_t trip_count = hlo_loop_trip_count(node, TRIP_COUNT_MAX);
     if (trip_count >= 0) count = trip_count;

@@ -63,6 +63,12 @@ typedef struct hlo_schedule_score {
   double length_ns;
 } hlo_schedule_score_t;
 
+/// Returns the function that a node runs, NULL if none: that of a call, or of an asynchronous
+/// computation, whatever its thread of execution.
+hlo_func_t* hlo_scheduled_callee(const hlo_module_t* module, const hlo_node_t* node);
+/// Returns true if the regions of a node are scheduled, and its cost is theirs.
+bool hlo_has_scheduled_regions(const hlo_node_t* node);
+
 /// Makes the tasks of a region, in the scheduler's arena.
 /// errors : INVALID_ARGUMENT (scheduling groups), RESOURCE_EXHAUSTED
 hlo_status_t hlo_tasks_create(hlo_scheduler_t* s, const hlo_region_t* region,

@@ -67,6 +67,18 @@ static bool communicates(const hlo_node_t* node) {
   return hlo_exchange_find(node->op) >= 0 || hlo_call_communicates(node);
 }
 
+hlo_func_t* hlo_scheduled_callee(const hlo_module_t* module, const hlo_node_t* node) {
+  if (node->op != HLO_OP_call && node->op != HLO_OP_hlo_async_start) return NULL;
+  const char* callee = hlo_node_attr_text(node, HLO_ATTR_callee);
+  return callee ? hlo_module_find_func(module, callee) : NULL;
+}
+
+bool hlo_has_scheduled_regions(const hlo_node_t* node) {
+  // The body of async_start is one collective.
+  return node->region_count > 0 && node->op != HLO_OP_async_start &&
+         (node->op == HLO_OP_hlo_async_start || hlo_op_has(node->op, HLO_TRAIT_CONTROL));
+}
+
 // Returns the collective in an async_start.
 static const hlo_node_t* started_collective(const hlo_node_t* start) {
   for (const hlo_node_t* n = start->regions[0]->first; n; n = n->next) {
@@ -119,6 +131,7 @@ static hlo_status_t describe_collective(hlo_scheduler_t* s, hlo_task_t* task,
 static hlo_status_t describe(hlo_scheduler_t* s, hlo_task_t* task) {
   const hlo_node_t* node = task->node;
   const hlo_node_t* started = node->op == HLO_OP_async_start ? started_collective(node) : NULL;
+  const hlo_func_t* callee = hlo_scheduled_callee(s->module, node);
   task->bytes = result_bytes(node);
   if (started) {
     task->kind = HLO_TASK_START;
@@ -129,13 +142,11 @@ static hlo_status_t describe(hlo_scheduler_t* s, hlo_task_t* task) {
     HLO_TRY(describe_collective(s, task, node));
     task->cost_ns = task->wait_ns = task->bound_ns = task->communication_ns = task->latency_ns;
     task->collectives = 1;
-  } else if (node->op == HLO_OP_call) {
-    const char* callee = hlo_node_attr_text(node, HLO_ATTR_callee);
-    const hlo_func_t* func = callee ? hlo_module_find_func(s->module, callee) : NULL;
-    if (func) take_inner(&s->funcs[func->index], task);
+  } else if (callee) {
+    take_inner(&s->funcs[callee->index], task);
   } else {
     task->cost_ns = compute_ns(s, node, &task->flops);
-    if (hlo_op_has(node->op, HLO_TRAIT_CONTROL)) take_inner(&s->nodes[node->index], task);
+    if (hlo_has_scheduled_regions(node)) take_inner(&s->nodes[node->index], task);
   }
   return hlo_ok();
 }

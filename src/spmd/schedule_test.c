@@ -66,7 +66,7 @@ enum { OPS = 60, PROGRAMS = 60 };
 // before them.
 static void write_program(hlo_strbuf_t* out) {
   hlo_strbuf_puts(out,
-                  "module attributes {mhlo.num_partitions = 2 : i32} {\n"
+                  "module attributes {mhlo.num_replicas = 2 : i32} {\n"
                   "func.func @main(%v0: tensor<32x32xf32>) -> tensor<32x32xf32> {\n");
   for (uint32_t i = 1; i <= OPS; ++i) {
     const uint32_t a = i - 1 - random_below(i < 12 ? i : 12), b = random_below(i);
@@ -169,7 +169,7 @@ static hlo_module_t* schedule_permutes(const char* model, hlo_schedule_stats_t* 
   hlo_schedule_options_t options;
   uint32_t changed;
   hlo_strbuf_puts(&text,
-                  "module attributes {mhlo.num_partitions = 2 : i32} {\n"
+                  "module attributes {mhlo.num_replicas = 2 : i32} {\n"
                   "func.func @main(%x: tensor<64x64xf32>) -> (tensor<64x64xf32>, "
                   "tensor<64x64xf32>) {\n  %s0 = stablehlo.negate %x : tensor<64x64xf32>\n  %d0 = "
                   "stablehlo.abs %x : tensor<64x64xf32>\n");
@@ -204,6 +204,76 @@ static void test_limits(void** state) {
   for (int i = 0; i < 3; ++i) hlo_module_release(modules[i]);
 }
 
+// ---- threads of execution
+
+// The ops of each computation below: a permute, its sum with the argument, and a product
+// that could run between, written after both.
+#define THREAD_OPS(name)                                                                     \
+  "    %p" name " = \"stablehlo.collective_permute\"(%x" name                                \
+  ") <{source_target_pairs = "                                                               \
+  "dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>}> : (tensor<64x64xf32>) -> tensor<64x64xf32>\n" \
+  "    %s" name " = stablehlo.add %p" name ", %x" name                                       \
+  " : tensor<64x64xf32>\n"                                                                   \
+  "    %d" name " = stablehlo.dot_general %x" name ", %x" name                               \
+  ", contracting_dims = [1] x [0] "                                                          \
+  ": (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>\n"                          \
+  "    %r" name " = stablehlo.add %s" name ", %d" name " : tensor<64x64xf32>\n"
+
+// Asynchronous computations in a function and in a region; nothing calls @other.
+static const char threads_program[] =
+    "module attributes {mhlo.num_replicas = 2 : i32} {\n"
+    "func.func @main(%x: tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<64x64xf32>) {\n"
+    "  %f = \"hlo.async_start\"(%x) <{callee = @parallel}> : (tensor<64x64xf32>) -> "
+    "!stablehlo.future<tensor<64x64xf32>>\n"
+    "  %g = \"hlo.async_start\"(%x) ({\n  ^bb0(%xa: tensor<64x64xf32>):\n" THREAD_OPS("a")
+    "    stablehlo.return %ra : tensor<64x64xf32>\n"
+    "  }) : (tensor<64x64xf32>) -> !stablehlo.future<tensor<64x64xf32>>\n"
+    "  %0 = \"hlo.async_done\"(%f) : (!stablehlo.future<tensor<64x64xf32>>) -> tensor<64x64xf32>\n"
+    "  %1 = \"hlo.async_done\"(%g) : (!stablehlo.future<tensor<64x64xf32>>) -> tensor<64x64xf32>\n"
+    "  return %0, %1 : tensor<64x64xf32>, tensor<64x64xf32>\n}\n"
+    "func.func private @parallel(%xb: tensor<64x64xf32>) -> tensor<64x64xf32> {\n" THREAD_OPS("b")
+    "  return %rb : tensor<64x64xf32>\n}\n"
+    "func.func private @other(%xc: tensor<64x64xf32>) -> tensor<64x64xf32> {\n" THREAD_OPS("c")
+    "  return %rc : tensor<64x64xf32>\n}\n}\n";
+
+// Checks that every product of a region and those inside runs while a collective is in flight;
+// returns how many there are.
+static uint32_t check_products_covered(const hlo_region_t* region) {
+  uint32_t flying = 0, count = 0;
+  for (const hlo_node_t* n = region->first; n; n = n->next) {
+    flying += n->op == HLO_OP_async_start;
+    flying -= n->op == HLO_OP_async_done;
+    if (n->op == HLO_OP_dot_general) {
+      assert_int_equal(flying, 1);
+      ++count;
+    }
+    for (uint32_t i = 0; i < n->region_count; ++i) count += check_products_covered(n->regions[i]);
+  }
+  return count;
+}
+
+static void test_threads(void** state) {
+  (void)state;
+  hlo_schedule_options_t options;
+  hlo_schedule_stats_t before, after;
+  uint32_t changed, products = 0;
+  hlo_module_t* module = parse_async(threads_program);
+  hlo_test_check(hlo_schedule_options_parse("node", &options));
+  hlo_test_check(hlo_schedule_module(module, &options, &changed, &before, &after));
+  hlo_test_check(hlo_module_verify(module, NULL));
+  assert_int_equal(changed, 3);
+  for (const hlo_func_t* f = module->first_func; f; f = f->next) {
+    products += check_products_covered(f->body);
+  }
+  assert_int_equal(products, 3);
+  // Both computations count for the entry, and both became shorter.
+  assert_int_equal(before.collectives, 2);
+  assert_true(before.communication_ns > 0);
+  assert_true(after.exposed_ns < before.exposed_ns);
+  assert_true(after.length_ns < before.length_ns);
+  hlo_module_release(module);
+}
+
 static void expect_fault(const char* text, const char* part) {
   hlo_schedule_options_t options;
   hlo_status_t status = hlo_schedule_options_parse(text, &options);
@@ -225,6 +295,7 @@ int main(void) {
       cmocka_unit_test(test_rules_are_a_strict_order),
       cmocka_unit_test(test_random_programs),
       cmocka_unit_test(test_limits),
+      cmocka_unit_test(test_threads),
       cmocka_unit_test(test_options),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
