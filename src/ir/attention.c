@@ -1,47 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recognition of attention (see attention.h). Dimensions are followed from the second product
-// backwards: each dimension of a value has the label of the axis of the scores that it runs along,
-// which is the dimension of the probabilities in the second product; dimensions of one element have
-// none.
-#include "ir/attention.h"
-
+// Recognition of attention (see attention.h), from the second product backwards.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "ir/attention_impl.h"
 #include "ir/reducer.h"
 
 enum {
-  NO_LABEL = -1,
+  NO_LABEL = HLO_ATTENTION_NO_LABEL,
+  DEPTH_LABEL = HLO_ATTENTION_DEPTH_LABEL,
   MAX_DEPTH = 64,
   MAX_INDEX = 1 << 30,  // of indices and constants of 64 bits: sums of two fit 32 bits
 };
 
-/// A value with the labels of its dimensions.
-typedef struct view {
-  const hlo_value_t* value;
-  int8_t labels[HLO_ATTENTION_MAX_RANK];
-} view_t;
-
-/// A dimension number list of a product.
-typedef struct product {
-  const hlo_node_t* node;
-  hlo_ints_t batch[2], depth[2];
-} product_t;
-
-typedef struct match {
-  hlo_attention_t* out;
-  hlo_attention_nodes_t visited;
-  int64_t extents[HLO_ATTENTION_MAX_RANK];  // by label
-  int8_t key_label;
-  view_t scores;  // the first product; value NULL until it is found
-  uint32_t memo_count;
-  view_t memo[HLO_ATTENTION_MAX_STEPS];
-  uint8_t memo_steps[HLO_ATTENTION_MAX_STEPS];
-  view_t arrays[HLO_ATTENTION_MAX_ARRAYS];
-} match_t;
-
-static bool visit(match_t* m, const hlo_node_t* node) {
+bool hlo_attention_visit(hlo_attention_match_t* m, const hlo_node_t* node) {
   for (uint32_t i = 0; i < m->visited.count; ++i) {
     if (m->visited.nodes[i] == node) return true;
   }
@@ -50,21 +23,21 @@ static bool visit(match_t* m, const hlo_node_t* node) {
   return true;
 }
 
-static bool is_plain(const hlo_type_t* type) {
+bool hlo_attention_is_plain(const hlo_type_t* type) {
   return hlo_type_is_tensor(type) && !type->quant && hlo_type_is_static(type) &&
          type->rank <= HLO_ATTENTION_MAX_RANK;
 }
 
-static bool is_float(hlo_dtype_t dtype) {
+bool hlo_attention_is_float(hlo_dtype_t dtype) {
   return dtype == HLO_DTYPE_F32 || dtype == HLO_DTYPE_BF16 || dtype == HLO_DTYPE_F16;
 }
 
-static bool is_equal(const view_t* a, const view_t* b) {
+bool hlo_attention_view_is_equal(const hlo_attention_view_t* a, const hlo_attention_view_t* b) {
   return a->value == b->value &&
          memcmp(a->labels, b->labels, a->value->type->rank * sizeof *a->labels) == 0;
 }
 
-static bool has_label(const view_t* view, int label) {
+bool hlo_attention_view_has_label(const hlo_attention_view_t* view, int label) {
   for (uint32_t i = 0; i < view->value->type->rank; ++i) {
     if (view->labels[i] == label) return true;
   }
@@ -73,7 +46,8 @@ static bool has_label(const view_t* view, int label) {
 
 // ---- movement
 
-static bool move_reshape(const view_t* view, const hlo_value_t* from, int8_t* labels) {
+static bool move_reshape(const hlo_attention_view_t* view, const hlo_value_t* from,
+                         int8_t* labels) {
   const hlo_type_t* type = view->value->type;
   uint32_t at = 0;
   for (uint32_t i = 0; i < from->type->rank; ++i) {
@@ -87,13 +61,13 @@ static bool move_reshape(const view_t* view, const hlo_value_t* from, int8_t* la
   return at == type->rank;
 }
 
-// Moves a view to the operand of an op that only moves elements, or broadcasts them if allowed.
-static bool move(const view_t* view, bool can_broadcast, view_t* out) {
+bool hlo_attention_move(const hlo_attention_view_t* view, bool can_broadcast,
+                        hlo_attention_view_t* out) {
   const hlo_node_t* node = view->value->def;
   if (!node || node->extra || node->operand_count != 1) return false;
   const hlo_value_t* from = hlo_node_operand(node, 0);
-  if (!is_plain(from->type)) return false;
-  view_t moved = {.value = from};
+  if (!hlo_attention_is_plain(from->type)) return false;
+  hlo_attention_view_t moved = {.value = from};
   uint32_t count;
   const int64_t* dims;
   switch (node->op) {
@@ -120,42 +94,43 @@ static bool move(const view_t* view, bool can_broadcast, view_t* out) {
   return true;
 }
 
-// Follows movement, and conversions between floats, back to what computes the value.
-static bool peel(match_t* m, bool can_broadcast, view_t* view) {
+bool hlo_attention_peel(hlo_attention_match_t* m, bool can_broadcast, hlo_attention_view_t* view) {
   for (;;) {
     const hlo_node_t* node = view->value->def;
-    if (node && node->op == HLO_OP_convert && !node->extra && is_float(view->value->type->dtype) &&
-        is_float(hlo_node_operand_type(node, 0)->dtype)) {
+    if (node && node->op == HLO_OP_convert && !node->extra &&
+        hlo_attention_is_float(view->value->type->dtype) &&
+        hlo_attention_is_float(hlo_node_operand_type(node, 0)->dtype)) {
       view->value = hlo_node_operand(node, 0);
-    } else if (!move(view, can_broadcast, view)) {
+    } else if (!hlo_attention_move(view, can_broadcast, view)) {
       return true;
     }
-    if (!visit(m, node)) return false;
+    if (!hlo_attention_visit(m, node)) return false;
   }
 }
 
 // ---- products
 
-static bool read_product(const hlo_value_t* value, product_t* out) {
+bool hlo_attention_read_product(const hlo_value_t* value, hlo_attention_product_t* out) {
   const hlo_node_t* node = value->def;
-  if (!node || node->op != HLO_OP_dot_general || node->extra || !is_plain(value->type) ||
-      !is_float(value->type->dtype)) {
+  if (!node || node->op != HLO_OP_dot_general || node->extra ||
+      !hlo_attention_is_plain(value->type) || !hlo_attention_is_float(value->type->dtype)) {
     return false;
   }
   for (uint32_t i = 0; i < 2; ++i) {
     const hlo_type_t* type = hlo_node_operand_type(node, i);
-    if (!is_plain(type) || !is_float(type->dtype)) return false;
+    if (!hlo_attention_is_plain(type) || !hlo_attention_is_float(type->dtype)) return false;
   }
-  *out = (product_t){.node = node,
-                     .batch = {hlo_node_ints(node, HLO_ATTR_lhs_batching_dimensions),
-                               hlo_node_ints(node, HLO_ATTR_rhs_batching_dimensions)},
-                     .depth = {hlo_node_ints(node, HLO_ATTR_lhs_contracting_dimensions),
-                               hlo_node_ints(node, HLO_ATTR_rhs_contracting_dimensions)}};
+  *out = (hlo_attention_product_t){
+      .node = node,
+      .batch = {hlo_node_ints(node, HLO_ATTR_lhs_batching_dimensions),
+                hlo_node_ints(node, HLO_ATTR_rhs_batching_dimensions)},
+      .depth = {hlo_node_ints(node, HLO_ATTR_lhs_contracting_dimensions),
+                hlo_node_ints(node, HLO_ATTR_rhs_contracting_dimensions)}};
   return true;
 }
 
 // Returns the result's dimension of an operand's dimension; -1 for a contracted one.
-static int32_t result_dim(const product_t* p, uint32_t side, uint32_t dim) {
+static int32_t result_dim(const hlo_attention_product_t* p, uint32_t side, uint32_t dim) {
   uint32_t at;
   if (hlo_dims_contain(p->depth[side].values, p->depth[side].count, dim, NULL)) return -1;
   if (hlo_dims_contain(p->batch[side].values, p->batch[side].count, dim, &at)) return (int32_t)at;
@@ -170,14 +145,13 @@ static int32_t result_dim(const product_t* p, uint32_t side, uint32_t dim) {
   return (int32_t)next;
 }
 
-// Returns the only contracted dimension of more than one element; -1 if there are several.
-static int32_t contracted_dim(const product_t* p, uint32_t side) {
+int32_t hlo_attention_contracted_dim(const hlo_attention_product_t* p, uint32_t side) {
   const hlo_type_t* type = hlo_node_operand_type(p->node, side);
   int32_t found = -1;
   for (uint32_t i = 0; i < p->depth[side].count; ++i) {
     const int32_t dim = (int32_t)p->depth[side].values[i];
     if (type->dims[dim] == 1) continue;
-    if (found >= 0) return -1;
+    if (found >= 0) return HLO_ATTENTION_SEVERAL;
     found = dim;
   }
   return found;
@@ -189,14 +163,58 @@ static int64_t stride_of(const hlo_type_t* type, uint32_t dim) {
   return stride;
 }
 
+bool hlo_attention_label_product(const hlo_attention_product_t* p, uint32_t side,
+                                 const hlo_attention_view_t* weights, hlo_attention_view_t* other,
+                                 int8_t* result_labels, int64_t* extent) {
+  const uint32_t with = 1 - side;
+  other->value = hlo_node_operand(p->node, with);
+  const hlo_type_t *type = weights->value->type, *other_type = other->value->type;
+  memset(result_labels, NO_LABEL, HLO_ATTENTION_MAX_RANK * sizeof *result_labels);
+  for (uint32_t i = 0; i < type->rank; ++i) {
+    const int32_t dim = result_dim(p, side, i);
+    if (dim >= 0) result_labels[dim] = weights->labels[i];
+  }
+  *extent = 1;
+  for (uint32_t i = 0; i < other_type->rank; ++i) {
+    uint32_t at;
+    other->labels[i] = NO_LABEL;
+    if (other_type->dims[i] == 1) continue;
+    if (hlo_dims_contain(p->depth[with].values, p->depth[with].count, i, &at)) {
+      other->labels[i] = weights->labels[p->depth[side].values[at]];
+    } else if (hlo_dims_contain(p->batch[with].values, p->batch[with].count, i, &at)) {
+      other->labels[i] = weights->labels[p->batch[side].values[at]];
+    } else {
+      if (*extent != 1) return false;
+      *extent = other_type->dims[i];
+      other->labels[i] = result_labels[result_dim(p, with, i)] = DEPTH_LABEL;
+    }
+  }
+  return true;
+}
+
+bool hlo_attention_label_root(hlo_attention_match_t* m, const hlo_attention_product_t* p,
+                              const int8_t* result_labels, hlo_attention_view_t* root) {
+  hlo_attention_view_t moved = *root;
+  for (uint32_t i = 0; i < HLO_ATTENTION_MAX_RANK; ++i) moved.labels[i] = (int8_t)i;
+  while (moved.value->def != p->node) {
+    if (!hlo_attention_visit(m, moved.value->def) || !hlo_attention_move(&moved, false, &moved)) {
+      return false;
+    }
+  }
+  for (uint32_t i = 0; i < moved.value->type->rank; ++i) {
+    root->labels[moved.labels[i]] = result_labels[i];
+  }
+  return true;
+}
+
 // ---- softmax
 
-static const hlo_node_t* node_of(const view_t* view, hlo_op_t op) {
+static const hlo_node_t* node_of(const hlo_attention_view_t* view, hlo_op_t op) {
   const hlo_node_t* node = view->value->def;
   return node && node->op == op && !node->extra ? node : NULL;
 }
 
-static bool read_constant(const hlo_value_t* value, double* out) {
+bool hlo_attention_read_number(const hlo_value_t* value, double* out) {
   while (value->def && value->def->op == HLO_OP_broadcast_in_dim) {
     value = hlo_node_operand(value->def, 0);
   }
@@ -206,18 +224,18 @@ static bool read_constant(const hlo_value_t* value, double* out) {
   if (!attr || attr->kind != HLO_ATTR_KIND_LITERAL) return false;
   const hlo_literal_t* literal = attr->literal;
   if (!literal->is_splat && literal->element_count != 1) return false;
-  if (!is_float(literal->dtype)) return false;
+  if (!hlo_attention_is_float(literal->dtype)) return false;
   hlo_dtype_convert(literal->dtype, literal->data, HLO_DTYPE_F64, out, 1);
   return true;
 }
 
 // Visits what leads to a constant.
-static bool visit_constant(match_t* m, const hlo_value_t* value) {
+static bool visit_constant(hlo_attention_match_t* m, const hlo_value_t* value) {
   for (; value->def && value->def->op == HLO_OP_broadcast_in_dim;
        value = hlo_node_operand(value->def, 0)) {
-    if (!visit(m, value->def)) return false;
+    if (!hlo_attention_visit(m, value->def)) return false;
   }
-  return visit(m, value->def);
+  return hlo_attention_visit(m, value->def);
 }
 
 static hlo_value_t* other_operand(const hlo_node_t* node, uint32_t side) {
@@ -226,27 +244,32 @@ static hlo_value_t* other_operand(const hlo_node_t* node, uint32_t side) {
 
 // Follows a value that is broadcast along the keys back to the reduction of them, past a maximum
 // with -infinity, and gives what is reduced.
-static bool peel_reduction(match_t* m, hlo_op_t op, view_t* view) {
+static bool peel_reduction(hlo_attention_match_t* m, hlo_op_t op, hlo_attention_view_t* view,
+                           hlo_attention_view_t* out_result) {
   double limit;
-  if (!peel(m, true, view)) return false;
+  if (!hlo_attention_peel(m, true, view)) return false;
   const hlo_node_t* node;
   while (op == HLO_OP_maximum && (node = node_of(view, HLO_OP_maximum))) {
-    const bool is_first = read_constant(hlo_node_operand(node, 0), &limit);
+    const bool is_first = hlo_attention_read_number(hlo_node_operand(node, 0), &limit);
     const uint32_t side = is_first ? 0 : 1;
-    if (!read_constant(hlo_node_operand(node, side), &limit) || limit != -INFINITY) return false;
-    if (!visit(m, node) || !visit_constant(m, hlo_node_operand(node, side))) return false;
+    if (!hlo_attention_read_number(hlo_node_operand(node, side), &limit) || limit != -INFINITY)
+      return false;
+    if (!hlo_attention_visit(m, node) || !visit_constant(m, hlo_node_operand(node, side)))
+      return false;
     view->value = other_operand(node, side);
-    if (!peel(m, true, view)) return false;
+    if (!hlo_attention_peel(m, true, view)) return false;
   }
   node = node_of(view, HLO_OP_reduce);
-  if (!node || node->operand_count != 2 || hlo_reduce_op(node, 0) != op || !visit(m, node) ||
-      !read_constant(hlo_node_operand(node, 1), &limit) ||
+  if (!node || node->operand_count != 2 || hlo_reduce_op(node, 0) != op ||
+      !hlo_attention_visit(m, node) ||
+      !hlo_attention_read_number(hlo_node_operand(node, 1), &limit) ||
       limit != (op == HLO_OP_add ? 0 : -INFINITY) || !visit_constant(m, hlo_node_operand(node, 1)))
     return false;
-  view_t from = {.value = hlo_node_operand(node, 0)};
+  *out_result = *view;
+  hlo_attention_view_t from = {.value = hlo_node_operand(node, 0)};
   const hlo_type_t* type = from.value->type;
   const hlo_ints_t dims = hlo_node_ints(node, HLO_ATTR_dimensions);
-  if (!is_plain(type)) return false;
+  if (!hlo_attention_is_plain(type)) return false;
   bool has_key = false;
   for (uint32_t i = 0, at = 0; i < type->rank; ++i) {
     const bool is_reduced = hlo_ints_has(dims, i);
@@ -257,37 +280,39 @@ static bool peel_reduction(match_t* m, hlo_op_t op, view_t* view) {
     has_key |= is_reduced;
   }
   *view = from;
-  return has_key && peel(m, false, view);
+  return has_key && hlo_attention_peel(m, false, view);
 }
 
 // Matches exp(x - max(x)) / sum(exp(x - max(x))) over the keys and gives x.
-static bool match_softmax(match_t* m, view_t* view) {
-  if (!peel(m, false, view)) return false;
+static bool match_softmax(hlo_attention_match_t* m, hlo_attention_view_t* view) {
+  if (!hlo_attention_peel(m, false, view)) return false;
   const hlo_node_t* node = node_of(view, HLO_OP_divide);
-  if (!node || !visit(m, node)) return false;
-  view_t sum = *view, most, again;
+  if (!node || !hlo_attention_visit(m, node)) return false;
+  hlo_attention_view_t sum = *view, most, again;
   sum.value = hlo_node_operand(node, 1);
   view->value = hlo_node_operand(node, 0);
-  if (!peel(m, false, view) || !peel_reduction(m, HLO_OP_add, &sum) || !is_equal(view, &sum)) {
+  if (!hlo_attention_peel(m, false, view) || !peel_reduction(m, HLO_OP_add, &sum, &m->sum) ||
+      !hlo_attention_view_is_equal(view, &sum)) {
     return false;
   }
   node = node_of(view, HLO_OP_exponential);
-  if (!node || !visit(m, node)) return false;
+  if (!node || !hlo_attention_visit(m, node)) return false;
   view->value = hlo_node_operand(node, 0);
-  if (!peel(m, false, view)) return false;
+  if (!hlo_attention_peel(m, false, view)) return false;
   node = node_of(view, HLO_OP_subtract);
-  if (!node || !visit(m, node)) return false;
+  if (!node || !hlo_attention_visit(m, node)) return false;
   most = again = *view;
   most.value = hlo_node_operand(node, 1);
   again.value = hlo_node_operand(node, 0);
-  if (!peel_reduction(m, HLO_OP_maximum, &most) || !peel(m, false, &again)) return false;
+  if (!peel_reduction(m, HLO_OP_maximum, &most, &m->most) || !hlo_attention_peel(m, false, &again))
+    return false;
   *view = again;
-  return is_equal(&most, &again);
+  return hlo_attention_view_is_equal(&most, &again);
 }
 
 // ---- the function of the scores
 
-static int add_step(match_t* m, const hlo_attention_step_t* step) {
+static int add_step(hlo_attention_match_t* m, const hlo_attention_step_t* step) {
   if (m->out->step_count == HLO_ATTENTION_MAX_STEPS) return -1;
   m->out->steps[m->out->step_count] = *step;
   return (int)m->out->step_count++;
@@ -305,10 +330,11 @@ static bool type_of(hlo_dtype_t dtype, hlo_attention_type_t* out) {
   }
 }
 
-static int add_array(match_t* m, const view_t* view, hlo_attention_type_t type) {
+static int add_array(hlo_attention_match_t* m, const hlo_attention_view_t* view,
+                     hlo_attention_type_t type) {
   if (view->value->type->dtype == HLO_DTYPE_S64) return -1;  // steps have 32 bits
   uint32_t i = 0;
-  while (i < m->out->array_count && !is_equal(&m->arrays[i], view)) ++i;
+  while (i < m->out->array_count && !hlo_attention_view_is_equal(&m->arrays[i], view)) ++i;
   if (i == HLO_ATTENTION_MAX_ARRAYS) return -1;
   m->arrays[i] = *view;
   if (i == m->out->array_count) ++m->out->array_count;
@@ -339,7 +365,8 @@ static hlo_attention_op_t op_of(const hlo_node_t* node, hlo_attention_type_t typ
   }
 }
 
-static int build_constant(match_t* m, const view_t* view, hlo_attention_type_t type) {
+static int build_constant(hlo_attention_match_t* m, const hlo_attention_view_t* view,
+                          hlo_attention_type_t type) {
   const hlo_literal_t* literal = hlo_node_attr(view->value->def, HLO_ATTR_value)->literal;
   if (!literal->is_splat && literal->element_count != 1) return add_array(m, view, type);
   hlo_attention_step_t step = {.op = HLO_ATTENTION_CONSTANT, .type = type};
@@ -351,10 +378,11 @@ static int build_constant(match_t* m, const view_t* view, hlo_attention_type_t t
     step.integer = (int32_t)integer;
     if (literal->dtype == HLO_DTYPE_S64 && llabs(integer) > MAX_INDEX) return -1;
   }
-  return visit(m, view->value->def) ? add_step(m, &step) : -1;
+  return hlo_attention_visit(m, view->value->def) ? add_step(m, &step) : -1;
 }
 
-static int build_iota(match_t* m, const view_t* view, hlo_attention_type_t type) {
+static int build_iota(hlo_attention_match_t* m, const hlo_attention_view_t* view,
+                      hlo_attention_type_t type) {
   const int64_t dim = hlo_node_attr_int(view->value->def, HLO_ATTR_iota_dimension, 0);
   const int label = view->labels[dim];
   hlo_attention_step_t step = {.op = HLO_ATTENTION_CONSTANT, .type = HLO_ATTENTION_INTEGER};
@@ -365,14 +393,12 @@ static int build_iota(match_t* m, const view_t* view, hlo_attention_type_t type)
     step.array = (uint8_t)label;
   }
   if (type != HLO_ATTENTION_INTEGER) return add_array(m, view, type);
-  return visit(m, view->value->def) ? add_step(m, &step) : -1;
+  return hlo_attention_visit(m, view->value->def) ? add_step(m, &step) : -1;
 }
-
-static int build(match_t* m, view_t view, uint32_t depth);
 
 // Returns true if a step computes integers of 64 bits with 32: it only selects, or adds indices and
 // constants.
-static bool is_exact(const match_t* m, const hlo_attention_step_t* step) {
+static bool is_exact(const hlo_attention_match_t* m, const hlo_attention_step_t* step) {
   switch (step->op) {
     case HLO_ATTENTION_CONVERT:
     case HLO_ATTENTION_MAXIMUM:
@@ -391,19 +417,20 @@ static bool is_exact(const match_t* m, const hlo_attention_step_t* step) {
   return true;
 }
 
-static int build_op(match_t* m, const view_t* view, hlo_attention_op_t op,
-                    hlo_attention_type_t type, uint32_t depth) {
+static int build_op(hlo_attention_match_t* m, const hlo_attention_view_t* view,
+                    hlo_attention_op_t op, hlo_attention_type_t type, uint32_t depth) {
   const hlo_node_t* node = view->value->def;
   hlo_attention_step_t step = {.op = op, .type = type, .from = type};
   for (uint32_t i = 0; i < node->operand_count; ++i) {
-    view_t operand = *view;
+    hlo_attention_view_t operand = *view;
     operand.value = hlo_node_operand(node, i);
     hlo_attention_type_t from;
-    if (!is_plain(operand.value->type) || !type_of(operand.value->type->dtype, &from)) return -1;
+    if (!hlo_attention_is_plain(operand.value->type) || !type_of(operand.value->type->dtype, &from))
+      return -1;
     // A predicate, or an operand of clamp, may be a scalar.
     if (operand.value->type->rank != view->value->type->rank && operand.value->type->rank)
       return -1;
-    const int number = build(m, operand, depth + 1);
+    const int number = hlo_attention_build(m, operand, depth + 1);
     if (number < 0) return -1;
     step.operands[i] = (uint8_t)number;
     if (i == 0) step.from = from;
@@ -419,40 +446,42 @@ static int build_op(match_t* m, const view_t* view, hlo_attention_op_t op,
   if (op == HLO_ATTENTION_CONVERT && step.from == HLO_ATTENTION_FLOAT && type != step.from)
     return -1;
   if (node->results[0].type->dtype == HLO_DTYPE_S64 && !is_exact(m, &step)) return -1;
-  if (!visit(m, node)) return -1;
+  if (!hlo_attention_visit(m, node)) return -1;
   return op == HLO_ATTENTION_CONVERT && step.from == type ? step.operands[0] : add_step(m, &step);
 }
 
 // Returns true if a value is cheap to compute for each score, rather than once before.
-static bool is_computed(const match_t* m, const view_t* view, hlo_attention_type_t type) {
+static bool is_computed(const hlo_attention_match_t* m, const hlo_attention_view_t* view,
+                        hlo_attention_type_t type) {
   uint32_t rows = 0;
   for (uint32_t i = 0; i < view->value->type->rank; ++i) {
     rows += view->labels[i] != NO_LABEL && view->labels[i] != m->key_label;
   }
-  return has_label(view, m->key_label) ? rows > 0 || type != HLO_ATTENTION_FLOAT
-                                       : rows > 0 && type != HLO_ATTENTION_FLOAT;
+  return hlo_attention_view_has_label(view, m->key_label) ? rows > 0 || type != HLO_ATTENTION_FLOAT
+                                                          : rows > 0 && type != HLO_ATTENTION_FLOAT;
 }
 
-static int build_new(match_t* m, view_t* view, uint32_t depth) {
+static int build_new(hlo_attention_match_t* m, hlo_attention_view_t* view, uint32_t depth) {
   const hlo_node_t* node = view->value->def;
   hlo_attention_type_t type;
   if (depth > MAX_DEPTH || !type_of(view->value->type->dtype, &type)) return -1;
   if (!node || node->extra) return add_array(m, view, type);
-  product_t product;
-  if (!m->scores.value && has_label(view, m->key_label) && read_product(view->value, &product) &&
-      !view->value->uses->next) {
-    m->scores = *view;
-    if (!visit(m, node)) return -1;
-    return add_step(m, &(hlo_attention_step_t){.op = HLO_ATTENTION_SCORE});
+  hlo_attention_product_t product;
+  if (m->product_count < m->product_limit && hlo_attention_view_has_label(view, m->key_label) &&
+      hlo_attention_read_product(view->value, &product) &&
+      (m->is_shared || !view->value->uses->next)) {
+    const hlo_attention_op_t op = m->product_count ? HLO_ATTENTION_SECOND : HLO_ATTENTION_SCORE;
+    m->products[m->product_count++] = *view;
+    return hlo_attention_visit(m, node) ? add_step(m, &(hlo_attention_step_t){.op = op}) : -1;
   }
   if (node->op == HLO_OP_constant) return build_constant(m, view, type);
   if (node->op == HLO_OP_iota) return build_iota(m, view, type);
-  view_t moved;
-  if (move(view, true, &moved)) {
+  hlo_attention_view_t moved;
+  if (hlo_attention_move(view, true, &moved)) {
     const hlo_op_t op = moved.value->def ? moved.value->def->op : HLO_OP_COUNT;
     if (op == HLO_OP_constant || op == HLO_OP_iota || is_computed(m, &moved, type) ||
         hlo_type_element_count(moved.value->type) != hlo_type_element_count(view->value->type)) {
-      return visit(m, node) ? build(m, moved, depth + 1) : -1;
+      return hlo_attention_visit(m, node) ? hlo_attention_build(m, moved, depth + 1) : -1;
     }
   }
   const hlo_attention_op_t op = op_of(node, type);
@@ -462,13 +491,12 @@ static int build_new(match_t* m, view_t* view, uint32_t depth) {
   return build_op(m, view, op, type, depth);
 }
 
-// Returns the number of the step that computes a view; -1 if none does.
-static int build(match_t* m, view_t view, uint32_t depth) {
+int hlo_attention_build(hlo_attention_match_t* m, hlo_attention_view_t view, uint32_t depth) {
   for (uint32_t i = 0; i < m->memo_count; ++i) {
-    if (is_equal(&m->memo[i], &view)) return m->memo_steps[i];
+    if (hlo_attention_view_is_equal(&m->memo[i], &view)) return m->memo_steps[i];
   }
   const int step = build_new(m, &view, depth);
-  if (step >= 0 && m->memo_count < HLO_ATTENTION_MAX_STEPS) {
+  if (step >= 0 && m->memo_count < HLO_ATTENTION_MAX_MEMO) {
     m->memo[m->memo_count] = view;
     m->memo_steps[m->memo_count++] = (uint8_t)step;
   }
@@ -477,14 +505,9 @@ static int build(match_t* m, view_t view, uint32_t depth) {
 
 // ---- the axes of the arrays
 
-/// Strides by label, and along the dimension that is no axis.
-typedef struct strides {
-  int64_t axes[HLO_ATTENTION_MAX_RANK];
-  int64_t depth;
-} strides_t;
-
-static void store_array(const match_t* m, const strides_t* strides, int row,
-                        const hlo_value_t* value, hlo_attention_array_t* out) {
+void hlo_attention_store_array(const hlo_attention_match_t* m, int row,
+                               const hlo_attention_strides_t* strides, const hlo_value_t* value,
+                               hlo_attention_array_t* out) {
   *out = (hlo_attention_array_t){.value = value,
                                  .row = strides->axes[row],
                                  .key = strides->axes[m->key_label],
@@ -495,11 +518,9 @@ static void store_array(const match_t* m, const strides_t* strides, int row,
   }
 }
 
-enum { DEPTH_LABEL = HLO_ATTENTION_MAX_RANK };
-
 // Gives the strides of a view, whose dimension DEPTH_LABEL is no axis.
-static strides_t strides_of(const view_t* view) {
-  strides_t strides = {0};
+hlo_attention_strides_t hlo_attention_strides_of(const hlo_attention_view_t* view) {
+  hlo_attention_strides_t strides = {0};
   const hlo_type_t* type = view->value->type;
   for (uint32_t i = 0; i < type->rank; ++i) {
     if (view->labels[i] == NO_LABEL || type->dims[i] == 1) continue;
@@ -512,11 +533,9 @@ static strides_t strides_of(const view_t* view) {
   return strides;
 }
 
-// Gives the view of a product's operand, past movement and widening; -1 if it is contracted along
-// more than one dimension.
-static bool view_operand(match_t* m, const product_t* p, uint32_t side, const int8_t* labels,
-                         view_t* out) {
-  const int32_t depth = contracted_dim(p, side);
+bool hlo_attention_view_operand(const hlo_attention_product_t* p, uint32_t side,
+                                const int8_t* labels, hlo_attention_view_t* out) {
+  const int32_t depth = hlo_attention_contracted_dim(p, side);
   out->value = hlo_node_operand(p->node, side);
   const hlo_type_t* type = out->value->type;
   for (uint32_t i = 0; i < type->rank; ++i) {
@@ -525,32 +544,29 @@ static bool view_operand(match_t* m, const product_t* p, uint32_t side, const in
     if (type->dims[i] != 1 && dim >= 0) out->labels[i] = labels[dim];
     if ((int32_t)i == depth) out->labels[i] = DEPTH_LABEL;
   }
-  (void)m;
-  return depth >= 0;
+  return depth != HLO_ATTENTION_SEVERAL;
 }
 
-// Follows an operand to the array in memory.
-static bool peel_operand(match_t* m, view_t* view) {
+bool hlo_attention_peel_operand(hlo_attention_match_t* m, hlo_attention_view_t* view) {
   for (;;) {
     const hlo_node_t* node = view->value->def;
     if (node && node->op == HLO_OP_convert && !node->extra &&
         view->value->type->dtype == HLO_DTYPE_F32 &&
-        is_float(hlo_node_operand_type(node, 0)->dtype)) {
+        hlo_attention_is_float(hlo_node_operand_type(node, 0)->dtype)) {
       view->value = hlo_node_operand(node, 0);
-    } else if (!move(view, true, view)) {
+    } else if (!hlo_attention_move(view, true, view)) {
       return true;
     }
-    if (!visit(m, node)) return false;
+    if (!hlo_attention_visit(m, node)) return false;
   }
 }
 
-// Selects the rows: the longest axis that is free in the query and in the probabilities.
-static int choose_rows(const match_t* m, const view_t* query, const view_t* key,
-                       const view_t* value) {
+int hlo_attention_choose_rows(const hlo_attention_match_t* m, const hlo_attention_view_t* query,
+                              const hlo_attention_view_t* key, const hlo_attention_view_t* value) {
   int row = -1;
   for (int i = 0; i < HLO_ATTENTION_MAX_RANK; ++i) {
-    if (m->extents[i] <= 1 || i == m->key_label || !has_label(query, i) || has_label(key, i) ||
-        has_label(value, i)) {
+    if (m->extents[i] <= 1 || i == m->key_label || !hlo_attention_view_has_label(query, i) ||
+        hlo_attention_view_has_label(key, i) || hlo_attention_view_has_label(value, i)) {
       continue;
     }
     if (row < 0 || m->extents[i] >= m->extents[row]) row = i;
@@ -558,8 +574,7 @@ static int choose_rows(const match_t* m, const view_t* query, const view_t* key,
   return row;
 }
 
-// Resolves the index along each axis that f uses.
-static bool resolve_rows(hlo_attention_t* out, int row) {
+bool hlo_attention_resolve_rows(hlo_attention_t* out, int row) {
   for (uint32_t i = 0; i < out->step_count; ++i) {
     if (out->steps[i].op != HLO_ATTENTION_ROW) continue;
     if (out->steps[i].array != row) return false;
@@ -568,46 +583,63 @@ static bool resolve_rows(hlo_attention_t* out, int row) {
   return true;
 }
 
-static bool finish(match_t* m, const view_t* root, const view_t* value_operand) {
-  hlo_attention_t* out = m->out;
-  product_t first;
-  view_t sides[2], value = *value_operand;
-  if (!read_product(m->scores.value, &first)) return false;
-  for (uint32_t i = 0; i < 2; ++i) {
-    if (!view_operand(m, &first, i, m->scores.labels, &sides[i])) return false;
+void hlo_attention_store_arrays(hlo_attention_match_t* m, int row) {
+  for (uint32_t i = 0; i < m->out->array_count; ++i) {
+    const hlo_attention_strides_t own = hlo_attention_strides_of(&m->arrays[i]);
+    hlo_attention_store_array(m, row, &own, m->arrays[i].value, &m->out->arrays[i]);
   }
-  const uint32_t key_side = has_label(&sides[1], m->key_label) ? 1 : 0;
-  view_t *query = &sides[1 - key_side], *key = &sides[key_side];
-  if (!has_label(key, m->key_label) || has_label(query, m->key_label)) return false;
-  const int row = choose_rows(m, query, key, &value);
-  if (row < 0 || !resolve_rows(out, row)) return false;
+}
+
+static bool finish(hlo_attention_match_t* m, const hlo_attention_view_t* root,
+                   const hlo_attention_view_t* value_operand) {
+  hlo_attention_t* out = m->out;
+  hlo_attention_product_t first;
+  hlo_attention_view_t sides[2], value = *value_operand;
+  if (!hlo_attention_read_product(m->products[0].value, &first)) return false;
+  for (uint32_t i = 0; i < 2; ++i) {
+    if (!hlo_attention_view_operand(&first, i, m->products[0].labels, &sides[i])) return false;
+  }
+  const uint32_t key_side = hlo_attention_view_has_label(&sides[1], m->key_label) ? 1 : 0;
+  hlo_attention_view_t *query = &sides[1 - key_side], *key = &sides[key_side];
+  if (!hlo_attention_view_has_label(key, m->key_label) ||
+      hlo_attention_view_has_label(query, m->key_label))
+    return false;
+  const int row = hlo_attention_choose_rows(m, query, key, &value);
+  if (row < 0 || !hlo_attention_resolve_rows(out, row)) return false;
   out->rows = m->extents[row];
   out->keys = m->extents[m->key_label];
   const hlo_type_t* type = hlo_node_operand_type(first.node, 0);
-  out->depth = type->dims[contracted_dim(&first, 0)];
+  const int32_t depth = hlo_attention_contracted_dim(&first, 0);
+  out->depth = depth < 0 ? 1 : type->dims[depth];
   for (int i = 0; i < HLO_ATTENTION_MAX_RANK; ++i) {
     if (m->extents[i] > 1 && i != row && i != m->key_label)
       out->batch[out->batch_count++] = m->extents[i];
   }
-  if (!peel_operand(m, query) || !peel_operand(m, key) || !peel_operand(m, &value)) return false;
-  const strides_t strides[4] = {strides_of(query), strides_of(key), strides_of(&value),
-                                strides_of(root)};
-  store_array(m, &strides[0], row, query->value, &out->query);
-  store_array(m, &strides[1], row, key->value, &out->key);
-  store_array(m, &strides[2], row, value.value, &out->value);
-  store_array(m, &strides[3], row, root->value, &out->result);
-  for (uint32_t i = 0; i < out->array_count; ++i) {
-    const strides_t own = strides_of(&m->arrays[i]);
-    store_array(m, &own, row, m->arrays[i].value, &out->arrays[i]);
-  }
+  if (!hlo_attention_peel_operand(m, query) || !hlo_attention_peel_operand(m, key) ||
+      !hlo_attention_peel_operand(m, &value))
+    return false;
+  const hlo_attention_strides_t strides[4] = {
+      hlo_attention_strides_of(query), hlo_attention_strides_of(key),
+      hlo_attention_strides_of(&value), hlo_attention_strides_of(root)};
+  hlo_attention_store_array(m, row, &strides[0], query->value, &out->query);
+  hlo_attention_store_array(m, row, &strides[1], key->value, &out->key);
+  hlo_attention_store_array(m, row, &strides[2], value.value, &out->value);
+  hlo_attention_store_array(m, row, &strides[3], root->value, &out->result);
+  hlo_attention_store_arrays(m, row);
+  const hlo_attention_strides_t most = hlo_attention_strides_of(&m->most);
+  const hlo_attention_strides_t sum = hlo_attention_strides_of(&m->sum);
+  hlo_attention_store_array(m, row, &most, m->most.value, &out->most);
+  hlo_attention_store_array(m, row, &sum, m->sum.value, &out->sum);
   out->is_narrow &= query->value->type->dtype == HLO_DTYPE_BF16 &&
                     key->value->type->dtype == HLO_DTYPE_BF16 &&
                     value.value->type->dtype == HLO_DTYPE_BF16;
-  return is_float(query->value->type->dtype) && is_float(key->value->type->dtype) &&
-         is_float(value.value->type->dtype) && is_float(root->value->type->dtype);
+  return hlo_attention_is_float(query->value->type->dtype) &&
+         hlo_attention_is_float(key->value->type->dtype) &&
+         hlo_attention_is_float(value.value->type->dtype) &&
+         hlo_attention_is_float(root->value->type->dtype);
 }
 
-static bool is_visited(const match_t* m, const hlo_node_t* node) {
+static bool is_visited(const hlo_attention_match_t* m, const hlo_node_t* node) {
   for (uint32_t i = 0; i < m->visited.count; ++i) {
     if (m->visited.nodes[i] == node) return true;
   }
@@ -616,15 +648,15 @@ static bool is_visited(const match_t* m, const hlo_node_t* node) {
 
 // Returns true if nothing else uses the probabilities and scores, which would be computed for it
 // anyway.
-static bool is_private(const match_t* m, const hlo_value_t* root) {
-  const int64_t scores = hlo_type_element_count(m->scores.value->type);
+static bool is_private(const hlo_attention_match_t* m, const hlo_value_t* root) {
+  const int64_t scores = hlo_type_element_count(m->products[0].value->type);
   for (uint32_t i = 0; i < m->visited.count; ++i) {
     const hlo_node_t* node = m->visited.nodes[i];
     const hlo_value_t* value = &node->results[0];
     const bool is_large = node->op != HLO_OP_iota && node->op != HLO_OP_constant &&
                           node->op != HLO_OP_broadcast_in_dim &&
                           hlo_type_element_count(value->type) == scores &&
-                          is_float(value->type->dtype);
+                          hlo_attention_is_float(value->type->dtype);
     if (value == root || !is_large) continue;
     for (const hlo_use_t* use = value->uses; use; use = use->next) {
       if (!is_visited(m, use->user)) return false;
@@ -635,62 +667,60 @@ static bool is_private(const match_t* m, const hlo_value_t* root) {
 
 // Labels the dimensions of the probabilities, operand `side` of the second product, and matches
 // what computes them.
-static bool match_side(match_t* m, const product_t* second, uint32_t side, const view_t* root) {
-  view_t scores = {.value = hlo_node_operand(second->node, side)}, value, result = *root;
+static bool match_side(hlo_attention_match_t* m, const hlo_attention_product_t* second,
+                       uint32_t side, const hlo_attention_view_t* root) {
+  hlo_attention_view_t scores = {.value = hlo_node_operand(second->node, side)}, value,
+                       result = *root;
   const hlo_type_t* type = scores.value->type;
-  const int32_t key = contracted_dim(second, side);
+  const int32_t key = hlo_attention_contracted_dim(second, side);
   if (key < 0 || key >= HLO_ATTENTION_MAX_RANK) return false;
   m->key_label = (int8_t)key;
   m->out->is_narrow = type->dtype == HLO_DTYPE_BF16;
-  int8_t labels[HLO_ATTENTION_MAX_RANK];  // of the product's result
-  memset(labels, NO_LABEL, sizeof labels);
   for (uint32_t i = 0; i < type->rank; ++i) {
     m->extents[i] = type->dims[i];
     if (type->dims[i] > MAX_INDEX) return false;
     scores.labels[i] = type->dims[i] == 1 ? NO_LABEL : (int8_t)i;
-    const int32_t dim = result_dim(second, side, i);
-    if (dim >= 0) labels[dim] = scores.labels[i];
   }
-  const uint32_t other = 1 - side;
-  if (!view_operand(m, second, other, labels, &value)) return false;
-  // The contracted dimension is the keys, a free one the features.
-  const hlo_type_t* value_type = value.value->type;
-  m->out->features = 1;
-  for (uint32_t i = 0; i < value_type->rank; ++i) {
-    const int32_t dim = result_dim(second, other, i);
-    if (value.labels[i] == DEPTH_LABEL) value.labels[i] = m->key_label;
-    const bool is_free = dim >= 0 && !hlo_dims_contain(second->batch[other].values,
-                                                       second->batch[other].count, i, NULL);
-    if (!is_free || value_type->dims[i] == 1) continue;
-    if (m->out->features != 1) return false;
-    m->out->features = value_type->dims[i];
-    value.labels[i] = labels[dim] = DEPTH_LABEL;
+  int8_t labels[HLO_ATTENTION_MAX_RANK];  // of the product's result
+  if (!hlo_attention_label_product(second, side, &scores, &value, labels, &m->out->features) ||
+      !hlo_attention_label_root(m, second, labels, &result)) {
+    return false;
   }
-  // The labels of the root: those of the product, moved through the transposes above it.
-  view_t moved = result;
-  for (uint32_t i = 0; i < HLO_ATTENTION_MAX_RANK; ++i) moved.labels[i] = (int8_t)i;
-  while (moved.value->def != second->node) {
-    if (!visit(m, moved.value->def) || !move(&moved, false, &moved)) return false;
-  }
-  for (uint32_t i = 0; i < moved.value->type->rank; ++i) result.labels[moved.labels[i]] = labels[i];
-  if (!visit(m, second->node) || !match_softmax(m, &scores)) return false;
-  const int step = build(m, scores, 0);
-  return step >= 0 && step == (int)m->out->step_count - 1 && m->scores.value &&
-         finish(m, &result, &value) && is_private(m, root->value);
+  if (!hlo_attention_visit(m, second->node) || !match_softmax(m, &scores)) return false;
+  const int step = hlo_attention_build(m, scores, 0);
+  return step >= 0 && step == (int)m->out->step_count - 1 && m->product_count == 1 &&
+         finish(m, &result, &value) && (m->is_shared || is_private(m, root->value));
 }
 
-bool hlo_attention_match(const hlo_value_t* root, hlo_attention_t* out,
-                         hlo_attention_nodes_t* out_nodes) {
+const hlo_value_t* hlo_attention_product_of(const hlo_value_t* root) {
   const hlo_value_t* value = root;
   for (uint32_t i = 0; value->def && value->def->op == HLO_OP_transpose && i < 4; ++i) {
     value = hlo_node_operand(value->def, 0);
   }
-  product_t second;
-  if (!is_plain(root->type) || !read_product(value, &second)) return false;
+  return value;
+}
+
+hlo_value_t* hlo_attention_root(hlo_node_t* product) {
+  hlo_value_t* root = &product->results[0];
+  for (uint32_t i = 0; i < 4; ++i) {
+    const hlo_use_t* use = root->uses;
+    if (!use || use->next || use->user->op != HLO_OP_transpose || use->user->extra) break;
+    root = &use->user->results[0];
+  }
+  return root;
+}
+
+bool hlo_attention_match(const hlo_value_t* root, bool is_shared, hlo_attention_t* out,
+                         hlo_attention_nodes_t* out_nodes) {
+  hlo_attention_product_t second;
+  if (!hlo_attention_is_plain(root->type) ||
+      !hlo_attention_read_product(hlo_attention_product_of(root), &second)) {
+    return false;
+  }
   for (uint32_t side = 0; side < 2; ++side) {
-    match_t m = {.out = out};
+    hlo_attention_match_t m = {.out = out, .is_shared = is_shared, .product_limit = 1};
     *out = (hlo_attention_t){.root = root};
-    const view_t view = {.value = root};
+    const hlo_attention_view_t view = {.value = root};
     if (!match_side(&m, &second, side, &view)) continue;
     if (out_nodes) *out_nodes = m.visited;
     return true;

@@ -27,6 +27,7 @@ typedef struct hlo_attention_array {
 /// The ops of f. Floats have the precision of f32, integers 32 bits.
 typedef enum hlo_attention_op {
   HLO_ATTENTION_SCORE,     // the first product
+  HLO_ATTENTION_SECOND,    // gradients: the product of cotangent and value
   HLO_ATTENTION_ARRAY,     // element of arrays[array]
   HLO_ATTENTION_CONSTANT,  // `number`, or `integer`
   HLO_ATTENTION_ROW,       // the row's index
@@ -72,6 +73,8 @@ typedef struct hlo_attention {
   int64_t rows, keys, depth, features;
   bool is_narrow;  // query, key and value are bf16, and the probabilities are rounded to bf16
   hlo_attention_array_t query, key, value, result;  // result: of `root`
+  hlo_attention_array_t most, sum;  // the largest score of a row and key, the sum of exponentials
+  bool has_masks;                   // gradients: some steps select
   uint32_t array_count, step_count;
   hlo_attention_array_t arrays[HLO_ATTENTION_MAX_ARRAYS];
   hlo_attention_step_t steps[HLO_ATTENTION_MAX_STEPS];  // the last one is f
@@ -86,7 +89,69 @@ typedef struct hlo_attention_nodes {
 
 /// Returns true, and describes the computation, if `root` is the result of an attention, or a
 /// transpose of it. *out_nodes (may be NULL) receives the nodes that compute it from the arrays;
-/// nothing else uses their values of a row and a key.
+/// nothing else uses their values of a row and a key unless `is_shared`.
 /// threads: confined to the module
-bool hlo_attention_match(const hlo_value_t* root, hlo_attention_t* out_attention,
+bool hlo_attention_match(const hlo_value_t* root, bool is_shared, hlo_attention_t* out_attention,
                          hlo_attention_nodes_t* out_nodes);
+/// Returns a product's result after the transposes that alone use it.
+hlo_value_t* hlo_attention_root(hlo_node_t* product);
+
+/// The gradients of an attention from that of its result, by the maximum and the sum of each row,
+/// which are arrays of `scores`: with the scores Q K and the products of the cotangent and the
+/// values, g and w are elementwise functions, and the gradients are g K, g Q and w cotangent, sums
+/// over keys, rows and rows.
+typedef struct hlo_attention_gradient {
+  hlo_attention_t scores;  // without `result`, `most`, `sum` and `root`
+  hlo_attention_array_t cotangent;
+  hlo_attention_array_t query, key, value;  // the results
+  uint8_t gradient, weights;                // the steps g and w
+  bool is_summed[HLO_ATTENTION_MAX_AXES];  // by batch axis: those of key and value are sums over it
+} hlo_attention_gradient_t;
+
+enum {
+  HLO_ATTENTION_QUERY_GRADIENT,
+  HLO_ATTENTION_KEY_GRADIENT,
+  HLO_ATTENTION_VALUE_GRADIENT,
+  HLO_ATTENTION_GRADIENTS
+};
+
+/// Returns true, and describes the computation, if `roots` are the gradients of query, key and
+/// value, or transposes of them.
+/// threads: confined to the module
+bool hlo_attention_match_gradient(const hlo_value_t* const* roots, hlo_attention_gradient_t* out,
+                                  hlo_attention_nodes_t* out_nodes);
+
+/// A value with the axis of the scores that each of its dimensions runs along: equal numbers mean
+/// equal axes, -1 a dimension of one element, HLO_ATTENTION_MAX_RANK one that is no axis.
+typedef struct hlo_attention_view {
+  const hlo_value_t* value;
+  int8_t labels[HLO_ATTENTION_MAX_RANK];
+} hlo_attention_view_t;
+
+enum { HLO_ATTENTION_MAX_FACTORS = 8 };
+
+/// Factors of a product: those above and below the line.
+typedef struct hlo_attention_factors {
+  bool is_negative;
+  uint32_t counts[2];
+  hlo_attention_view_t views[2][HLO_ATTENTION_MAX_FACTORS];
+} hlo_attention_factors_t;
+
+/// The gradients of an attention in a program, with all that they read. The sum `total` along the
+/// keys equals `factors` times the sum over features of cotangent and result: it is found without
+/// probabilities [Dao et al. 2022].
+typedef struct hlo_attention_training {
+  hlo_value_t* roots[HLO_ATTENTION_GRADIENTS];
+  hlo_attention_gradient_t gradient;
+  hlo_attention_view_t most, sum, total;  // results of reductions along keys
+  hlo_attention_view_t weights, value, cotangent;
+  int8_t key_label;
+  hlo_node_t* forward;          // the product of weights and value; NULL: not computed
+  hlo_attention_view_t result;  // root of `forward`
+  hlo_attention_factors_t factors;
+} hlo_attention_training_t;
+
+/// Returns true, and describes the gradients, if `scores` is the first product of an attention and
+/// all that follows from it is that attention's result and its gradients.
+/// threads: confined to the module
+bool hlo_attention_match_training(hlo_node_t* scores, hlo_attention_training_t* out);

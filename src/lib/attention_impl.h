@@ -26,7 +26,8 @@ typedef struct hlo_attention_job {
   const char *query, *key, *value;
   const char* arrays[HLO_ATTENTION_MAX_ARRAYS];
   char* result;
-  bool has_pairs;  // the machine multiplies pairs of bf16
+  char *most, *sum;  // of each row; NULL: not asked for
+  bool has_pairs;    // the machine multiplies pairs of bf16
 } hlo_attention_job_t;
 
 typedef struct hlo_attention_kernel {
@@ -41,6 +42,40 @@ typedef struct hlo_attention_kernel {
 extern const hlo_attention_kernel_t hlo_attention_kernel_generic;
 #if defined(__x86_64__)
 extern const hlo_attention_kernel_t hlo_attention_kernel_avx2, hlo_attention_kernel_avx512;
+#endif
+
+/// One run of gradients.
+typedef struct hlo_attention_gradient_job {
+  hlo_attention_job_t scores;  // without a result
+  const hlo_attention_gradient_t* plan;
+  const char* cotangent;
+  char *query, *key, *value;  // results
+  // The chunks of each matrix of keys, and their sums if there are several: of chunk i
+  // [keys][pitch of depth], then [keys][pitch of features], from i * partial_floats.
+  int64_t splits;
+  float* partial;
+} hlo_attention_gradient_job_t;
+
+/// The matrices of keys, and blocks of queries for each.
+typedef struct hlo_attention_gradient_size {
+  int64_t matrices, blocks, partial_floats;
+} hlo_attention_gradient_size_t;
+
+typedef struct hlo_attention_gradient_kernel {
+  hlo_attention_gradient_size_t (*size)(const hlo_attention_gradient_t* plan);
+  /// Returns the scratch memory of a chunk.
+  size_t (*scratch_bytes)(const hlo_attention_gradient_t* plan);
+  /// Computes chunk `index` of matrices * splits: each `splits`-th block of queries. scratch: 64
+  /// bytes aligned. threads: safe
+  void (*run)(const hlo_attention_gradient_job_t* job, uint64_t index, float* scratch);
+  /// Adds the sums of a matrix of keys and stores them, if there are several. threads: safe
+  void (*reduce)(const hlo_attention_gradient_job_t* job, uint64_t matrix);
+} hlo_attention_gradient_kernel_t;
+
+extern const hlo_attention_gradient_kernel_t hlo_attention_gradient_kernel_generic;
+#if defined(__x86_64__)
+extern const hlo_attention_gradient_kernel_t hlo_attention_gradient_kernel_avx2,
+    hlo_attention_gradient_kernel_avx512;
 #endif
 
 // ---- the values of f over a block (attention_range.c)

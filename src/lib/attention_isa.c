@@ -116,31 +116,43 @@ static void copy_line(hlo_dtype_t dtype, const char* data, int64_t start, int64_
   }
 }
 
-// Packs queries as [panel][depth][WIDTH], with zeros after the last query.
-static void pack_queries(const hlo_attention_job_t* job, const char* data, int64_t row,
-                         int64_t count, float* line, float* out) {
-  const hlo_attention_t* plan = job->plan;
-  const hlo_attention_array_t* query = &plan->query;
+/// The rows, or keys, of an operand.
+typedef struct lines {
+  hlo_dtype_t dtype;
+  const char* data;
+  int64_t line, element;  // distances, in elements
+} lines_t;
+
+static lines_t rows_of(const hlo_attention_array_t* array, const char* data) {
+  return (lines_t){array->value->type->dtype, data, array->row, array->depth};
+}
+
+static lines_t keys_of(const hlo_attention_array_t* array, const char* data) {
+  return (lines_t){array->value->type->dtype, data, array->key, array->depth};
+}
+
+// Packs lines as [panel][depth][WIDTH], with zeros after the last one; `line` holds one.
+static void pack_columns(lines_t from, int64_t first, int64_t count, int64_t depth, float* line,
+                         float* out) {
   for (int64_t i = 0; i < hlo_divide_up(count, WIDTH) * WIDTH; ++i) {
-    float* to = out + i / WIDTH * plan->depth * WIDTH + i % WIDTH;
+    float* to = out + i / WIDTH * depth * WIDTH + i % WIDTH;
     if (i >= count) {
-      for (int64_t d = 0; d < plan->depth; ++d) to[d * WIDTH] = 0;
+      for (int64_t d = 0; d < depth; ++d) to[d * WIDTH] = 0;
       continue;
     }
-    copy_line(query->value->type->dtype, data, (row + i) * query->row, query->depth, plan->depth,
-              line);
-    for (int64_t d = 0; d < plan->depth; ++d) to[d * WIDTH] = line[d];
+    copy_line(from.dtype, from.data, (first + i) * from.line, from.element, depth, line);
+    for (int64_t d = 0; d < depth; ++d) to[d * WIDTH] = line[d];
   }
 }
 
-// Packs keys, or values, as [key][pitch], with zeros after the elements and after the last key.
-static void pack_keys(const hlo_attention_array_t* array, const char* data, int64_t key,
-                      int64_t count, int64_t depth, int64_t pitch, float* out) {
-  const int64_t padded = (count + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS;
+// Packs lines as [line][pitch], with zeros after the elements and after the last line.
+static void pack_lines(lines_t from, int64_t first, int64_t count, int64_t depth, int64_t pitch,
+                       float* out) {
+  const int64_t padded = hlo_divide_up(count, TILE_ROWS) * TILE_ROWS;
   for (int64_t i = 0; i < padded; ++i, out += pitch) {
     const int64_t filled = i < count ? depth : 0;
     if (filled) {
-      copy_line(array->value->type->dtype, data, (key + i) * array->key, array->depth, depth, out);
+      copy_line(from.dtype, from.data, (first + i) * from.line, from.element, depth, out);
     }
     memset(out + filled, 0, (size_t)(pitch - filled) * sizeof *out);
   }
@@ -150,57 +162,54 @@ static uint32_t load_half(const char* data, int64_t i) {
   return ((const uint16_t*)(const void*)data)[i];
 }
 
-// Packs queries of bf16 as [panel][depth / 2][WIDTH], two elements in 32 bits, with zeros as above.
-static void pack_query_pairs(const hlo_attention_job_t* job, const char* data, int64_t row,
-                             int64_t count, float* out) {
-  const hlo_attention_t* plan = job->plan;
-  const hlo_attention_array_t* query = &plan->query;
-  const int64_t pairs = hlo_divide_up(plan->depth, 2);
+// Packs lines of bf16 as [panel][depth / 2][WIDTH], two elements in 32 bits, with zeros as above.
+static void pack_column_pairs(lines_t from, int64_t first, int64_t count, int64_t depth,
+                              float* out) {
+  const int64_t pairs = hlo_divide_up(depth, 2);
   uint32_t* bits = (uint32_t*)(void*)out;
   for (int64_t i = 0; i < hlo_divide_up(count, WIDTH) * WIDTH; ++i) {
     uint32_t* to = bits + i / WIDTH * pairs * WIDTH + i % WIDTH;
-    for (int64_t d = 0; d < plan->depth; d += 2) {
-      const int64_t at = (row + i) * query->row + d * query->depth;
-      uint32_t pair = i < count ? load_half(data, at) : 0;
-      if (i < count && d + 1 < plan->depth) pair |= load_half(data, at + query->depth) << 16;
+    for (int64_t d = 0; d < depth; d += 2) {
+      const int64_t at = (first + i) * from.line + d * from.element;
+      uint32_t pair = i < count ? load_half(from.data, at) : 0;
+      if (i < count && d + 1 < depth) pair |= load_half(from.data, at + from.element) << 16;
       to[d / 2 * WIDTH] = pair;
     }
   }
 }
 
-// Packs keys of bf16 as [key][depth / 2], two elements in 32 bits, with zeros as above.
-static void pack_key_pairs(const hlo_attention_array_t* array, const char* data, int64_t key,
-                           int64_t count, int64_t depth, float* out) {
+// Packs lines of bf16 as [line][depth / 2], two elements in 32 bits, with zeros as above.
+static void pack_line_pairs(lines_t from, int64_t first, int64_t count, int64_t depth, float* out) {
   const int64_t pairs = hlo_divide_up(depth, 2);
   const int64_t padded = hlo_divide_up(count, TILE_ROWS) * TILE_ROWS;
   uint16_t* to = (uint16_t*)(void*)out;
   memset(out, 0, (size_t)(padded * pairs) * sizeof *out);
   for (int64_t i = 0; i < count; ++i, to += 2 * pairs) {
-    const uint16_t* from = (const uint16_t*)(const void*)data + (key + i) * array->key;
-    if (array->depth == 1) {
-      memcpy(to, from, (size_t)depth * sizeof *to);
+    const uint16_t* line = (const uint16_t*)(const void*)from.data + (first + i) * from.line;
+    if (from.element == 1) {
+      memcpy(to, line, (size_t)depth * sizeof *to);
     } else {
-      for (int64_t d = 0; d < depth; ++d) to[d] = from[d * array->depth];
+      for (int64_t d = 0; d < depth; ++d) to[d] = line[d * from.element];
     }
   }
 }
 
-// Packs values of bf16 as [key / 2][pitch], two keys in 32 bits, with zeros as above.
-static void pack_value_pairs(const hlo_attention_array_t* array, const char* data, int64_t key,
-                             int64_t count, int64_t features, int64_t pitch, float* out) {
+// Packs lines of bf16 as [line / 2][pitch], two lines in 32 bits, with zeros as above.
+static void pack_paired_lines(lines_t from, int64_t first, int64_t count, int64_t depth,
+                              int64_t pitch, float* out) {
   uint32_t* to = (uint32_t*)(void*)out;
+  const int64_t step = from.element;
   for (int64_t i = 0; i < count; i += 2, to += pitch) {
-    const uint16_t* low = (const uint16_t*)(const void*)data + (key + i) * array->key;
-    const uint16_t* high = low + array->key;
-    const int64_t step = array->depth;
+    const uint16_t* low = (const uint16_t*)(const void*)from.data + (first + i) * from.line;
+    const uint16_t* high = low + from.line;
     if (i + 1 == count) {
-      for (int64_t f = 0; f < features; ++f) to[f] = low[f * step];
+      for (int64_t d = 0; d < depth; ++d) to[d] = low[d * step];
     } else if (step == 1) {
-      for (int64_t f = 0; f < features; ++f) to[f] = low[f] | (uint32_t)high[f] << 16;
+      for (int64_t d = 0; d < depth; ++d) to[d] = low[d] | (uint32_t)high[d] << 16;
     } else {
-      for (int64_t f = 0; f < features; ++f) to[f] = low[f * step] | (uint32_t)high[f * step] << 16;
+      for (int64_t d = 0; d < depth; ++d) to[d] = low[d * step] | (uint32_t)high[d * step] << 16;
     }
-    memset(to + features, 0, (size_t)(pitch - features) * sizeof *to);
+    memset(to + depth, 0, (size_t)(pitch - depth) * sizeof *to);
   }
 }
 
@@ -208,19 +217,6 @@ static void pack_value_pairs(const hlo_attention_array_t* array, const char* dat
 INLINE ints_t round_half(vec_t x) {
   const ints_t bits = (ints_t)x;
   return bits + splat_int(0x7fff) + ((bits >> 16) & splat_int(1));
-}
-
-// Rounds the weights [keys][WIDTH] to bf16, as [keys / 2][WIDTH] of two keys in 32 bits, in place.
-static void pair_weights(int64_t keys, float* weights) {
-  const ints_t upper = splat_int(-0x10000), lower = splat_int(0xffff);
-  for (int64_t k = 0; k < keys; k += 2) {
-    const vec_t* from = (const vec_t*)(weights + k * WIDTH);
-    vec_t* to = (vec_t*)(weights + k / 2 * WIDTH);
-    for (int v = 0; v < VECTORS; ++v) {
-      const ints_t high = k + 1 < keys ? round_half(from[VECTORS + v]) & upper : splat_int(0);
-      to[v] = (vec_t)(high | ((round_half(from[v]) >> 16) & lower));
-    }
-  }
 }
 
 // sum + left * right; for pairs the sum of two products of bf16.
@@ -284,6 +280,20 @@ typedef struct rows {
   int64_t step;  // 0 or WIDTH
 } rows_t;
 
+// Rounds rows to bf16, as [keys / 2][WIDTH] of two keys in 32 bits; `out` may be the rows' memory.
+static void pair_weights(rows_t from, int64_t keys, float* out) {
+  const ints_t upper = splat_int(-0x10000), lower = splat_int(0xffff);
+  for (int64_t k = 0; k < keys; k += 2) {
+    const vec_t* even = (const vec_t*)(from.data + k * from.step);
+    const vec_t* odd = (const vec_t*)(from.data + (k + 1) * from.step);
+    vec_t* to = (vec_t*)(out + k / 2 * WIDTH);
+    for (int v = 0; v < VECTORS; ++v) {
+      const ints_t high = k + 1 < keys ? round_half(odd[v]) & upper : splat_int(0);
+      to[v] = (vec_t)(high | ((round_half(even[v]) >> 16) & lower));
+    }
+  }
+}
+
 /// Steps in a block: which are computed, and under which number (a select with a known predicate is
 /// one of its operands).
 typedef struct program {
@@ -298,7 +308,7 @@ typedef struct eval {
   int64_t row, row_count;  // of the panel
   rows_t rows[HLO_ATTENTION_MAX_STEPS];
   uint32_t free_count;
-  float* free[HLO_ATTENTION_MAX_STEPS + 2];  // and the scores
+  float* free[HLO_ATTENTION_MAX_STEPS + 3];  // and the products
 } eval_t;
 
 static uint32_t operand_count(hlo_attention_op_t op) {
@@ -315,9 +325,9 @@ static uint32_t operand_count(hlo_attention_op_t op) {
   }
 }
 
-// Finds the steps that a block needs, given what is known of them.
+// Finds the steps that `outputs` need in a block, given what is known of them.
 static void make_program(const hlo_attention_t* plan, const hlo_attention_range_t* ranges,
-                         program_t* out) {
+                         uint32_t output_count, const uint8_t* outputs, program_t* out) {
   for (uint32_t i = 0; i < plan->step_count; ++i) {
     const hlo_attention_step_t* step = &plan->steps[i];
     out->uses[i] = 0;
@@ -327,7 +337,7 @@ static void make_program(const hlo_attention_t* plan, const hlo_attention_range_
     if (which->low > 0) out->alias[i] = out->alias[step->operands[1]];
     if (which->high == 0) out->alias[i] = out->alias[step->operands[2]];
   }
-  out->uses[out->alias[plan->step_count - 1]] = 1;
+  for (uint32_t i = 0; i < output_count; ++i) ++out->uses[out->alias[outputs[i]]];
   for (uint32_t i = plan->step_count; i-- > 0;) {
     const hlo_attention_step_t* step = &plan->steps[i];
     for (uint32_t k = 0; out->uses[i] && k < operand_count(step->op); ++k) {
@@ -510,21 +520,28 @@ static void eval_step(eval_t* e, program_t* program, uint32_t number) {
   }
 }
 
-// Evaluates f for a panel whose first product is in `scores`.
-static rows_t eval_panel(eval_t* e, program_t program, float* scores, float* buffers) {
+// Returns true if a mask is not the same for all of the block.
+static bool is_mixed(const hlo_attention_t* plan, const program_t* program) {
+  for (uint32_t i = 0; i < plan->step_count; ++i) {
+    if (plan->steps[i].op == HLO_ATTENTION_SELECT && program->alias[i] == i) return true;
+  }
+  return false;
+}
+
+// Evaluates the steps of a panel whose products are in `scores` and `second`.
+static void eval_panel(eval_t* e, program_t program, float* scores, float* second, float* buffers) {
   e->free_count = 0;
   for (uint32_t i = e->plan->step_count + 1; i-- > 0;) {
     e->free[e->free_count++] = buffers + (size_t)i * PANEL_FLOATS;
   }
   for (uint32_t i = 0; i < e->plan->step_count; ++i) {
     if (!program.uses[i] || program.alias[i] != i) continue;
-    if (e->plan->steps[i].op == HLO_ATTENTION_SCORE) {
-      e->rows[i] = (rows_t){scores, WIDTH};
-    } else {
-      eval_step(e, &program, i);
+    switch (e->plan->steps[i].op) {
+      case HLO_ATTENTION_SCORE: e->rows[i] = (rows_t){scores, WIDTH}; break;
+      case HLO_ATTENTION_SECOND: e->rows[i] = (rows_t){second, WIDTH}; break;
+      default: eval_step(e, &program, i);
     }
   }
-  return e->rows[program.alias[e->plan->step_count - 1]];
 }
 
 // ---- softmax
@@ -644,9 +661,10 @@ static void multiply_panel(chunk_t* c, int64_t panel, const program_t* program) 
   eval_t e = {.plan = plan, .block = &c->block, .row = c->block.row + panel * WIDTH};
   e.row_count = hlo_min(WIDTH, c->block.row_count - panel * WIDTH);
   vec_t scale[VECTORS];
-  update_softmax(eval_panel(&e, *program, c->scores, c->buffers), keys, &c->states[panel],
-                 c->scores, scale);
-  if (c->is_paired) pair_weights(keys, c->scores);
+  eval_panel(&e, *program, c->scores, NULL, c->buffers);
+  update_softmax(e.rows[program->alias[plan->step_count - 1]], keys, &c->states[panel], c->scores,
+                 scale);
+  if (c->is_paired) pair_weights((rows_t){c->scores, WIDTH}, keys, c->scores);
   const int64_t steps = c->is_paired ? hlo_divide_up(keys, 2) : keys;
   multiply_tiles(c->is_paired, c->pitch, steps, c->values, TILE_ROWS, 1, c->pitch, c->scores, scale,
                  accumulators);
@@ -659,11 +677,9 @@ static bool find_program(const hlo_attention_t* plan, const hlo_attention_block_
   hlo_attention_range_t ranges[HLO_ATTENTION_MAX_STEPS];
   hlo_attention_find_ranges(plan, block, ranges);
   const hlo_attention_range_t* range = &ranges[plan->step_count - 1];
-  make_program(plan, ranges, program);
-  *out_is_mixed = false;
-  for (uint32_t i = 0; i < plan->step_count; ++i) {
-    *out_is_mixed |= plan->steps[i].op == HLO_ATTENTION_SELECT && program->alias[i] == i;
-  }
+  const uint8_t output = (uint8_t)(plan->step_count - 1);
+  make_program(plan, ranges, 1, &output, program);
+  *out_is_mixed = is_mixed(plan, program);
   if (!range->is_known || range->low != range->high || range->high >= 0) return false;
   *limit = fmaxf(*limit, (float)range->high);
   return true;
@@ -671,16 +687,17 @@ static bool find_program(const hlo_attention_t* plan, const hlo_attention_block_
 
 // Multiplies a block of keys. A mask that is not the same for all queries of the block may be so
 // for those of a panel.
-static void multiply_block(chunk_t* c, int64_t panels, const program_t* whole, bool is_mixed,
+static void multiply_block(chunk_t* c, int64_t panels, const program_t* whole, bool is_split,
                            bool can_skip, float* limit) {
   const hlo_attention_t* plan = c->job->plan;
   const int64_t key = c->block.key, keys = c->block.key_count;
   if (c->is_paired) {
-    pack_key_pairs(&plan->key, c->key, key, keys, plan->depth, c->keys);
-    pack_value_pairs(&plan->value, c->value, key, keys, plan->features, c->pitch, c->values);
+    pack_line_pairs(keys_of(&plan->key, c->key), key, keys, plan->depth, c->keys);
+    pack_paired_lines(keys_of(&plan->value, c->value), key, keys, plan->features, c->pitch,
+                      c->values);
   } else {
-    pack_keys(&plan->key, c->key, key, keys, plan->depth, plan->depth, c->keys);
-    pack_keys(&plan->value, c->value, key, keys, plan->features, c->pitch, c->values);
+    pack_lines(keys_of(&plan->key, c->key), key, keys, plan->depth, plan->depth, c->keys);
+    pack_lines(keys_of(&plan->value, c->value), key, keys, plan->features, c->pitch, c->values);
   }
   for (int64_t p = 0; p < panels; ++p) {
     program_t program = *whole;
@@ -689,7 +706,7 @@ static void multiply_block(chunk_t* c, int64_t panels, const program_t* whole, b
     panel.row_count = hlo_min(WIDTH, c->block.row_count - p * WIDTH);
     float constant = -INFINITY;
     bool is_one = false, is_panel_mixed;
-    if (is_mixed) is_one = find_program(plan, &panel, &program, &is_panel_mixed, &constant);
+    if (is_split) is_one = find_program(plan, &panel, &program, &is_panel_mixed, &constant);
     if (is_one && can_skip) {
       *limit = fmaxf(*limit, constant);
     } else {
@@ -711,14 +728,14 @@ static void multiply_blocks(chunk_t* c, bool can_skip, float* limit) {
   memset(c->accumulators, 0, (size_t)(panels * c->pitch * WIDTH) * sizeof(float));
   for (int64_t key = 0; key < plan->keys; key += BLOCK_KEYS) {
     program_t program;
-    bool is_mixed;
+    bool is_split;
     float constant = -INFINITY;
     c->block.key = key;
     c->block.key_count = hlo_min(BLOCK_KEYS, plan->keys - key);
-    if (find_program(plan, &c->block, &program, &is_mixed, &constant) && can_skip) {
+    if (find_program(plan, &c->block, &program, &is_split, &constant) && can_skip) {
       *limit = fmaxf(*limit, constant);
     } else {
-      multiply_block(c, panels, &program, is_mixed, can_skip, limit);
+      multiply_block(c, panels, &program, is_split, can_skip, limit);
     }
   }
 }
@@ -749,6 +766,29 @@ static void store_line(hlo_dtype_t dtype, const float* line, int64_t start, int6
   }
 }
 
+static int64_t batch_bytes(const hlo_attention_array_t* array, const int64_t* index,
+                           uint32_t count) {
+  int64_t offset = 0;
+  for (uint32_t i = 0; i < count; ++i) offset += index[i] * array->batch[i];
+  return offset * (int64_t)hlo_dtype_size_bytes(array->value->type->dtype);
+}
+
+// Stores the maximum and the sum of each query.
+static void store_statistics(const chunk_t* c, const int64_t* at) {
+  const hlo_attention_job_t* job = c->job;
+  const hlo_attention_array_t *most = &job->plan->most, *sum = &job->plan->sum;
+  char* most_data = job->most + batch_bytes(most, at, job->plan->batch_count);
+  char* sum_data = job->sum + batch_bytes(sum, at, job->plan->batch_count);
+  for (int64_t i = 0; i < c->block.row_count; ++i) {
+    const state_t* state = &c->states[i / WIDTH];
+    const int64_t row = c->block.row + i;
+    store_line(most->value->type->dtype, (const float*)state->most + i % WIDTH, row * most->row, 1,
+               1, most_data);
+    store_line(sum->value->type->dtype, (const float*)state->sum + i % WIDTH, row * sum->row, 1, 1,
+               sum_data);
+  }
+}
+
 static void store_result(const chunk_t* c) {
   const hlo_attention_t* plan = c->job->plan;
   const hlo_attention_array_t* result = &plan->result;
@@ -762,13 +802,6 @@ static void store_result(const chunk_t* c) {
     store_line(result->value->type->dtype, c->line, (c->block.row + i) * result->row, result->depth,
                plan->features, c->result);
   }
-}
-
-static int64_t batch_bytes(const hlo_attention_array_t* array, const int64_t* index,
-                           uint32_t count) {
-  int64_t offset = 0;
-  for (uint32_t i = 0; i < count; ++i) offset += index[i] * array->batch[i];
-  return offset * (int64_t)hlo_dtype_size_bytes(array->value->type->dtype);
 }
 
 static void run(const hlo_attention_job_t* job, uint64_t index, float* scratch) {
@@ -792,15 +825,20 @@ static void run(const hlo_attention_job_t* job, uint64_t index, float* scratch) 
     c.block.arrays[i] = job->arrays[i] + batch_bytes(&plan->arrays[i], at, plan->batch_count);
   }
   if (c.is_paired) {
-    pack_query_pairs(job, c.query, c.block.row, c.block.row_count, c.queries);
+    pack_column_pairs(rows_of(&plan->query, c.query), c.block.row, c.block.row_count, plan->depth,
+                      c.queries);
   } else {
-    pack_queries(job, c.query, c.block.row, c.block.row_count, c.line, c.queries);
+    pack_columns(rows_of(&plan->query, c.query), c.block.row, c.block.row_count, plan->depth,
+                 c.line, c.queries);
   }
   float limit = -INFINITY;
   multiply_blocks(&c, true, &limit);
   if (!may_skip(&c, limit)) multiply_blocks(&c, false, &limit);
   store_result(&c);
+  if (job->most) store_statistics(&c, at);
 }
 
 const hlo_attention_kernel_t HLO_ISA_NAME(hlo_attention_kernel) = {
     .block_queries = BLOCK_QUERIES, .scratch_bytes = scratch_bytes, .run = run};
+
+#include "lib/attention_gradient.inl"

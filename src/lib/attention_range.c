@@ -10,7 +10,8 @@ static double load_number(hlo_dtype_t dtype, const char* data, int64_t i) {
   return hlo_dtype_load_double(dtype, data + i * (int64_t)hlo_dtype_size_bytes(dtype));
 }
 
-// Arrays of floats are known if the block has one element of them.
+// Arrays of floats along keys or rows are known if the block has one element of them; those along
+// rows also for gradients with masks, where they decide which blocks contribute nothing.
 static hlo_attention_range_t array_range(const hlo_attention_t* plan,
                                          const hlo_attention_block_t* block,
                                          const hlo_attention_step_t* step) {
@@ -18,7 +19,10 @@ static hlo_attention_range_t array_range(const hlo_attention_t* plan,
   const hlo_dtype_t dtype = array->value->type->dtype;
   const bool is_table = array->row && array->key, is_list = array->row || array->key;
   hlo_attention_range_t range = {.is_known = !is_table};
-  if (is_table || (is_list && step->type == HLO_ATTENTION_FLOAT)) return (hlo_attention_range_t){0};
+  const bool is_read = plan->has_masks && array->row;
+  if (is_table || (is_list && step->type == HLO_ATTENTION_FLOAT && !is_read)) {
+    return (hlo_attention_range_t){0};
+  }
   const int64_t stride = array->row ? array->row : array->key;
   const int64_t first = array->row ? block->row : block->key;
   const int64_t count = array->row ? block->row_count : array->key ? block->key_count : 1;
@@ -52,6 +56,38 @@ static hlo_attention_range_t compare(int64_t direction, const hlo_attention_rang
   }
 }
 
+static bool is_zero(const hlo_attention_range_t* a) {
+  return a->is_known && a->low == 0 && a->high == 0;
+}
+
+// Gradients with masks: floats, whose operations are monotonic. Zero times anything counts as
+// zero.
+static hlo_attention_range_t float_range(const hlo_attention_step_t* step,
+                                         const hlo_attention_range_t* a,
+                                         const hlo_attention_range_t* b) {
+  hlo_attention_range_t range = {.is_known = a->is_known && b->is_known};
+  const hlo_attention_range_t zero = {true, 0, 0};
+  switch (step->op) {
+    case HLO_ATTENTION_ADD:
+      range.low = a->low + b->low;
+      range.high = a->high + b->high;
+      break;
+    case HLO_ATTENTION_SUBTRACT:
+      range.low = a->low - b->high;
+      range.high = a->high - b->low;
+      break;
+    case HLO_ATTENTION_MULTIPLY:
+      return is_zero(a) || is_zero(b) ? zero : (hlo_attention_range_t){0};
+    case HLO_ATTENTION_DIVIDE:
+      return is_zero(a) && b->is_known && b->low > 0 ? zero : (hlo_attention_range_t){0};
+    case HLO_ATTENTION_NEGATE: return is_zero(a) ? zero : (hlo_attention_range_t){0};
+    default:  // exp
+      return a->is_known && a->high < HLO_ATTENTION_EXP_ZERO ? zero : (hlo_attention_range_t){0};
+  }
+  range.is_known &= range.low == range.low && range.high == range.high;
+  return range;
+}
+
 // Sums and differences of integers, which may wrap, and operations on constants.
 static hlo_attention_range_t arithmetic(const hlo_attention_step_t* step,
                                         const hlo_attention_range_t* a,
@@ -81,7 +117,12 @@ static hlo_attention_range_t step_range(const hlo_attention_t* plan,
                                         const hlo_attention_step_t* step,
                                         const hlo_attention_range_t* ranges) {
   const hlo_attention_range_t *a = &ranges[step->operands[0]], *b = &ranges[step->operands[1]];
+  const bool is_float = step->type == HLO_ATTENTION_FLOAT && plan->has_masks;
   switch (step->op) {
+    case HLO_ATTENTION_MULTIPLY:
+    case HLO_ATTENTION_DIVIDE:
+    case HLO_ATTENTION_NEGATE:
+    case HLO_ATTENTION_EXP: return is_float ? float_range(step, a, b) : (hlo_attention_range_t){0};
     case HLO_ATTENTION_ARRAY: return array_range(plan, block, step);
     case HLO_ATTENTION_CONSTANT: {
       const double x = step->type == HLO_ATTENTION_FLOAT ? step->number : step->integer;
@@ -94,7 +135,7 @@ static hlo_attention_range_t step_range(const hlo_attention_t* plan,
       return (hlo_attention_range_t){true, (double)block->key,
                                      (double)(block->key + block->key_count - 1)};
     case HLO_ATTENTION_ADD:
-    case HLO_ATTENTION_SUBTRACT: return arithmetic(step, a, b);
+    case HLO_ATTENTION_SUBTRACT: return is_float ? float_range(step, a, b) : arithmetic(step, a, b);
     case HLO_ATTENTION_COMPARE: return compare(step->direction, a, b);
     case HLO_ATTENTION_SELECT: return select_range(a, b, &ranges[step->operands[2]]);
     case HLO_ATTENTION_AND: return truth(a->low == 0 || b->low == 0, a->high > 0 && b->high > 0);

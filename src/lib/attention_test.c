@@ -79,8 +79,8 @@ static hlo_module_t* parse_case(const case_t* c) {
 static hlo_attention_t match_case(const hlo_module_t* module) {
   const hlo_func_t* func = hlo_module_entry(module);
   hlo_attention_t plan;
-  assert_true(
-      hlo_attention_match(hlo_node_operand(hlo_region_terminator(func->body), 0), &plan, NULL));
+  assert_true(hlo_attention_match(hlo_node_operand(hlo_region_terminator(func->body), 0), false,
+                                  &plan, NULL));
   return plan;
 }
 

@@ -334,3 +334,162 @@ func.func @main(%arg0: tensor<53x2x12xf32>, %arg1: tensor<400x2x12xf32>, %arg2: 
   %30 = stablehlo.transpose %29, dims = [2, 0, 1] : (tensor<2x5x53xf32>) -> tensor<53x2x5xf32>
   return %30 : tensor<53x2x5xf32>
 }
+// -----
+
+// The gradients of causal attention with grouped heads.
+func.func @main(%arg0: tensor<1x77x4x6xf32>, %arg1: tensor<1x400x2x6xf32>, %arg2: tensor<1x400x2x6xf32>) -> (tensor<1x77x4x6xf32>, tensor<1x400x2x6xf32>, tensor<1x400x2x6xf32>) {
+  %0 = stablehlo.reshape %arg0 : (tensor<1x77x4x6xf32>) -> tensor<1x77x2x2x6xf32>
+  %1 = stablehlo.dot_general %0, %arg1, batching_dims = [0, 2] x [0, 2], contracting_dims = [4] x [3], precision = [DEFAULT, DEFAULT] : (tensor<1x77x2x2x6xf32>, tensor<1x400x2x6xf32>) -> tensor<1x2x77x2x400xf32>
+  %2 = stablehlo.constant dense<4.082483e-01> : tensor<f32>
+  %3 = stablehlo.broadcast_in_dim %2, dims = [] : (tensor<f32>) -> tensor<1x2x77x2x400xf32>
+  %4 = stablehlo.multiply %1, %3 : tensor<1x2x77x2x400xf32>
+  %5 = stablehlo.constant dense<true> : tensor<i1>
+  %6 = stablehlo.broadcast_in_dim %5, dims = [] : (tensor<i1>) -> tensor<77x400xi1>
+  %7 = call @tril(%6) : (tensor<77x400xi1>) -> tensor<77x400xi1>
+  %8 = stablehlo.broadcast_in_dim %7, dims = [2, 3] : (tensor<77x400xi1>) -> tensor<1x2x77x400xi1>
+  %9 = stablehlo.constant dense<-2.3819763250576540e+38> : tensor<f32>
+  %10:2 = call @_where(%8, %4, %9) : (tensor<1x2x77x400xi1>, tensor<1x2x77x2x400xf32>, tensor<f32>) -> (tensor<2x1x2x77x400xf32>, tensor<2x1x2x77x400xi1>)
+  %11 = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %12 = stablehlo.reduce(%10#0 init: %11) applies stablehlo.maximum across dimensions = [4] : (tensor<2x1x2x77x400xf32>, tensor<f32>) -> tensor<2x1x2x77xf32>
+  %13 = stablehlo.constant dense<0xFF800000> : tensor<2x1x2x77xf32>
+  %14 = stablehlo.maximum %13, %12 : tensor<2x1x2x77xf32>
+  %15 = stablehlo.broadcast_in_dim %14, dims = [0, 1, 2, 3] : (tensor<2x1x2x77xf32>) -> tensor<2x1x2x77x400xf32>
+  %16 = stablehlo.subtract %10#0, %15 : tensor<2x1x2x77x400xf32>
+  %17 = stablehlo.exponential %16 : tensor<2x1x2x77x400xf32>
+  %18 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+  %19 = stablehlo.reduce(%17 init: %18) applies stablehlo.add across dimensions = [4] : (tensor<2x1x2x77x400xf32>, tensor<f32>) -> tensor<2x1x2x77xf32>
+  %20 = stablehlo.broadcast_in_dim %19, dims = [0, 1, 2, 3] : (tensor<2x1x2x77xf32>) -> tensor<2x1x2x77x1xf32>
+  %21 = stablehlo.broadcast_in_dim %19, dims = [0, 1, 2, 3] : (tensor<2x1x2x77xf32>) -> tensor<2x1x2x77x400xf32>
+  %22 = stablehlo.divide %17, %21 : tensor<2x1x2x77x400xf32>
+  %23 = stablehlo.multiply %20, %20 : tensor<2x1x2x77x1xf32>
+  %24 = stablehlo.constant dense<1.000000e+00> : tensor<2x1x2x77x1xf32>
+  %25 = stablehlo.divide %24, %23 : tensor<2x1x2x77x1xf32>
+  %26 = stablehlo.dot_general %arg2, %22, batching_dims = [0, 2] x [1, 2], contracting_dims = [1] x [4], precision = [DEFAULT, DEFAULT] : (tensor<1x400x2x6xf32>, tensor<2x1x2x77x400xf32>) -> tensor<1x2x6x2x77xf32>
+  %27 = stablehlo.transpose %26, dims = [0, 4, 1, 3, 2] : (tensor<1x2x6x2x77xf32>) -> tensor<1x77x2x2x6xf32>
+  %28 = stablehlo.reshape %27 : (tensor<1x77x2x2x6xf32>) -> tensor<1x77x4x6xf32>
+  %29 = stablehlo.constant dense<2.000000e+00> : tensor<1x77x4x6xf32>
+  %30 = stablehlo.multiply %29, %28 : tensor<1x77x4x6xf32>
+  %31 = stablehlo.reshape %30 : (tensor<1x77x4x6xf32>) -> tensor<1x77x2x2x6xf32>
+  %32 = stablehlo.transpose %31, dims = [0, 2, 4, 3, 1] : (tensor<1x77x2x2x6xf32>) -> tensor<1x2x6x2x77xf32>
+  %33 = stablehlo.dot_general %32, %arg2, batching_dims = [0, 1] x [0, 2], contracting_dims = [2] x [3], precision = [DEFAULT, DEFAULT] : (tensor<1x2x6x2x77xf32>, tensor<1x400x2x6xf32>) -> tensor<1x2x2x77x400xf32>
+  %34 = stablehlo.transpose %33, dims = [2, 0, 1, 3, 4] : (tensor<1x2x2x77x400xf32>) -> tensor<2x1x2x77x400xf32>
+  %35 = stablehlo.dot_general %32, %22, batching_dims = [0, 1] x [1, 2], contracting_dims = [3, 4] x [0, 3], precision = [DEFAULT, DEFAULT] : (tensor<1x2x6x2x77xf32>, tensor<2x1x2x77x400xf32>) -> tensor<1x2x6x400xf32>
+  %36 = stablehlo.transpose %35, dims = [0, 3, 1, 2] : (tensor<1x2x6x400xf32>) -> tensor<1x400x2x6xf32>
+  %37 = stablehlo.broadcast_in_dim %25, dims = [0, 1, 2, 3, 4] : (tensor<2x1x2x77x1xf32>) -> tensor<2x1x2x77x400xf32>
+  %38 = stablehlo.multiply %34, %37 : tensor<2x1x2x77x400xf32>
+  %39 = stablehlo.multiply %38, %17 : tensor<2x1x2x77x400xf32>
+  %40 = stablehlo.reduce(%39 init: %18) applies stablehlo.add across dimensions = [4] : (tensor<2x1x2x77x400xf32>, tensor<f32>) -> tensor<2x1x2x77xf32>
+  %41 = stablehlo.reshape %40 : (tensor<2x1x2x77xf32>) -> tensor<2x1x2x77x1xf32>
+  %42 = stablehlo.negate %41 : tensor<2x1x2x77x1xf32>
+  %43 = stablehlo.divide %34, %21 : tensor<2x1x2x77x400xf32>
+  %44 = stablehlo.reduce(%42 init: %18) applies stablehlo.add across dimensions = [1, 4] : (tensor<2x1x2x77x1xf32>, tensor<f32>) -> tensor<2x2x77xf32>
+  %45 = stablehlo.broadcast_in_dim %44, dims = [0, 2, 3] : (tensor<2x2x77xf32>) -> tensor<2x1x2x77x400xf32>
+  %46 = stablehlo.add %43, %45 : tensor<2x1x2x77x400xf32>
+  %47 = stablehlo.multiply %46, %17 : tensor<2x1x2x77x400xf32>
+  %48 = call @_where_0(%10#1, %47) : (tensor<2x1x2x77x400xi1>, tensor<2x1x2x77x400xf32>) -> tensor<1x2x77x2x400xf32>
+  %49 = stablehlo.multiply %48, %3 : tensor<1x2x77x2x400xf32>
+  %50 = stablehlo.dot_general %49, %0, batching_dims = [0, 1] x [0, 2], contracting_dims = [2, 3] x [1, 3], precision = [DEFAULT, DEFAULT] : (tensor<1x2x77x2x400xf32>, tensor<1x77x2x2x6xf32>) -> tensor<1x2x400x6xf32>
+  %51 = stablehlo.transpose %50, dims = [0, 2, 1, 3] : (tensor<1x2x400x6xf32>) -> tensor<1x400x2x6xf32>
+  %52 = stablehlo.dot_general %49, %arg1, batching_dims = [0, 1] x [0, 2], contracting_dims = [4] x [1], precision = [DEFAULT, DEFAULT] : (tensor<1x2x77x2x400xf32>, tensor<1x400x2x6xf32>) -> tensor<1x2x77x2x6xf32>
+  %53 = stablehlo.transpose %52, dims = [0, 2, 1, 3, 4] : (tensor<1x2x77x2x6xf32>) -> tensor<1x77x2x2x6xf32>
+  %54 = stablehlo.reshape %53 : (tensor<1x77x2x2x6xf32>) -> tensor<1x77x4x6xf32>
+  return %54, %51, %36 : tensor<1x77x4x6xf32>, tensor<1x400x2x6xf32>, tensor<1x400x2x6xf32>
+}
+func.func private @tril(%arg0: tensor<77x400xi1>) -> tensor<77x400xi1> {
+  %0 = stablehlo.iota dim = 0 : tensor<77x400xi32>
+  %1 = stablehlo.iota dim = 1 : tensor<77x400xi32>
+  %2 = stablehlo.compare GE, %0, %1, SIGNED : (tensor<77x400xi32>, tensor<77x400xi32>) -> tensor<77x400xi1>
+  %3 = stablehlo.constant dense<false> : tensor<i1>
+  %4 = stablehlo.broadcast_in_dim %3, dims = [] : (tensor<i1>) -> tensor<77x400xi1>
+  %5 = stablehlo.select %2, %arg0, %4 : tensor<77x400xi1>, tensor<77x400xi1>
+  return %5 : tensor<77x400xi1>
+}
+func.func private @_where(%arg0: tensor<1x2x77x400xi1>, %arg1: tensor<1x2x77x2x400xf32>, %arg2: tensor<f32>) -> (tensor<2x1x2x77x400xf32>, tensor<2x1x2x77x400xi1>) {
+  %0 = stablehlo.broadcast_in_dim %arg0, dims = [1, 2, 3, 4] : (tensor<1x2x77x400xi1>) -> tensor<2x1x2x77x400xi1>
+  %1 = stablehlo.broadcast_in_dim %arg2, dims = [] : (tensor<f32>) -> tensor<2x1x2x77x400xf32>
+  %2 = stablehlo.transpose %arg1, dims = [3, 0, 1, 2, 4] : (tensor<1x2x77x2x400xf32>) -> tensor<2x1x2x77x400xf32>
+  %3 = stablehlo.select %0, %2, %1 : tensor<2x1x2x77x400xi1>, tensor<2x1x2x77x400xf32>
+  return %3, %0 : tensor<2x1x2x77x400xf32>, tensor<2x1x2x77x400xi1>
+}
+func.func private @_where_0(%arg0: tensor<2x1x2x77x400xi1>, %arg1: tensor<2x1x2x77x400xf32>) -> tensor<1x2x77x2x400xf32> {
+  %0 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+  %1 = stablehlo.broadcast_in_dim %0, dims = [] : (tensor<f32>) -> tensor<2x1x2x77x400xf32>
+  %2 = stablehlo.select %arg0, %arg1, %1 : tensor<2x1x2x77x400xi1>, tensor<2x1x2x77x400xf32>
+  %3 = stablehlo.transpose %2, dims = [1, 2, 3, 0, 4] : (tensor<2x1x2x77x400xf32>) -> tensor<1x2x77x2x400xf32>
+  return %3 : tensor<1x2x77x2x400xf32>
+}
+// -----
+
+// The gradients of recomputed scores with a soft cap, some keys masked.
+func.func @main(%arg0: tensor<65x3x7xf32>, %arg1: tensor<390x3x7xf32>, %arg2: tensor<390x3x2xf32>, %arg3: tensor<390xi1>) -> (tensor<65x3x7xf32>, tensor<390x3x7xf32>, tensor<390x3x2xf32>) {
+  %0 = stablehlo.constant dense<1.000000e+00> : tensor<f32>
+  %1:5 = stablehlo.optimization_barrier %arg0, %arg1, %arg2, %arg3, %0 : tensor<65x3x7xf32>, tensor<390x3x7xf32>, tensor<390x3x2xf32>, tensor<390xi1>, tensor<f32>
+  %2 = stablehlo.dot_general %1#0, %1#1, batching_dims = [1] x [1], contracting_dims = [2] x [2], precision = [DEFAULT, DEFAULT] : (tensor<65x3x7xf32>, tensor<390x3x7xf32>) -> tensor<3x65x390xf32>
+  %3 = stablehlo.constant dense<2.000000e+01> : tensor<f32>
+  %4 = stablehlo.broadcast_in_dim %3, dims = [] : (tensor<f32>) -> tensor<3x65x390xf32>
+  %5 = stablehlo.divide %2, %4 : tensor<3x65x390xf32>
+  %6 = stablehlo.tanh %5 : tensor<3x65x390xf32>
+  %7 = stablehlo.broadcast_in_dim %0, dims = [] : (tensor<f32>) -> tensor<3x65x390xf32>
+  %8 = stablehlo.subtract %7, %6 : tensor<3x65x390xf32>
+  %9 = stablehlo.multiply %4, %6 : tensor<3x65x390xf32>
+  %10 = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %11:2 = call @_where(%1#3, %9, %10) : (tensor<390xi1>, tensor<3x65x390xf32>, tensor<f32>) -> (tensor<3x65x390xf32>, tensor<3x65x390xi1>)
+  %12 = stablehlo.reduce(%11#0 init: %10) applies stablehlo.maximum across dimensions = [2] : (tensor<3x65x390xf32>, tensor<f32>) -> tensor<3x65xf32>
+  %13 = stablehlo.constant dense<0xFF800000> : tensor<3x65xf32>
+  %14 = stablehlo.maximum %13, %12 : tensor<3x65xf32>
+  %15 = stablehlo.broadcast_in_dim %14, dims = [0, 1] : (tensor<3x65xf32>) -> tensor<3x65x390xf32>
+  %16 = stablehlo.subtract %11#0, %15 : tensor<3x65x390xf32>
+  %17 = stablehlo.exponential %16 : tensor<3x65x390xf32>
+  %18 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+  %19 = stablehlo.reduce(%17 init: %18) applies stablehlo.add across dimensions = [2] : (tensor<3x65x390xf32>, tensor<f32>) -> tensor<3x65xf32>
+  %20 = stablehlo.broadcast_in_dim %19, dims = [0, 1] : (tensor<3x65xf32>) -> tensor<3x65x1xf32>
+  %21 = stablehlo.broadcast_in_dim %19, dims = [0, 1] : (tensor<3x65xf32>) -> tensor<3x65x390xf32>
+  %22 = stablehlo.divide %17, %21 : tensor<3x65x390xf32>
+  %23 = stablehlo.multiply %20, %20 : tensor<3x65x1xf32>
+  %24 = stablehlo.constant dense<1.000000e+00> : tensor<3x65x1xf32>
+  %25 = stablehlo.divide %24, %23 : tensor<3x65x1xf32>
+  %26 = stablehlo.dot_general %1#2, %22, batching_dims = [1] x [0], contracting_dims = [0] x [2], precision = [DEFAULT, DEFAULT] : (tensor<390x3x2xf32>, tensor<3x65x390xf32>) -> tensor<3x2x65xf32>
+  %27 = stablehlo.transpose %26, dims = [2, 0, 1] : (tensor<3x2x65xf32>) -> tensor<65x3x2xf32>
+  %28 = stablehlo.constant dense<2.000000e+00> : tensor<65x3x2xf32>
+  %29 = stablehlo.multiply %28, %27 : tensor<65x3x2xf32>
+  %30 = stablehlo.broadcast_in_dim %1#4, dims = [] : (tensor<f32>) -> tensor<65x3x2xf32>
+  %31 = stablehlo.multiply %30, %29 : tensor<65x3x2xf32>
+  %32 = stablehlo.transpose %31, dims = [1, 2, 0] : (tensor<65x3x2xf32>) -> tensor<3x2x65xf32>
+  %33 = stablehlo.dot_general %32, %1#2, batching_dims = [0] x [1], contracting_dims = [1] x [2], precision = [DEFAULT, DEFAULT] : (tensor<3x2x65xf32>, tensor<390x3x2xf32>) -> tensor<3x65x390xf32>
+  %34 = stablehlo.dot_general %32, %22, batching_dims = [0] x [0], contracting_dims = [2] x [1], precision = [DEFAULT, DEFAULT] : (tensor<3x2x65xf32>, tensor<3x65x390xf32>) -> tensor<3x2x390xf32>
+  %35 = stablehlo.transpose %34, dims = [2, 0, 1] : (tensor<3x2x390xf32>) -> tensor<390x3x2xf32>
+  %36 = stablehlo.broadcast_in_dim %25, dims = [0, 1, 2] : (tensor<3x65x1xf32>) -> tensor<3x65x390xf32>
+  %37 = stablehlo.multiply %33, %36 : tensor<3x65x390xf32>
+  %38 = stablehlo.multiply %37, %17 : tensor<3x65x390xf32>
+  %39 = stablehlo.reduce(%38 init: %18) applies stablehlo.add across dimensions = [2] : (tensor<3x65x390xf32>, tensor<f32>) -> tensor<3x65xf32>
+  %40 = stablehlo.reshape %39 : (tensor<3x65xf32>) -> tensor<3x65x1xf32>
+  %41 = stablehlo.negate %40 : tensor<3x65x1xf32>
+  %42 = stablehlo.divide %33, %21 : tensor<3x65x390xf32>
+  %43 = stablehlo.reduce(%41 init: %18) applies stablehlo.add across dimensions = [2] : (tensor<3x65x1xf32>, tensor<f32>) -> tensor<3x65xf32>
+  %44 = stablehlo.broadcast_in_dim %43, dims = [0, 1] : (tensor<3x65xf32>) -> tensor<3x65x390xf32>
+  %45 = stablehlo.add %42, %44 : tensor<3x65x390xf32>
+  %46 = stablehlo.multiply %45, %17 : tensor<3x65x390xf32>
+  %47 = call @_where_0(%11#1, %46) : (tensor<3x65x390xi1>, tensor<3x65x390xf32>) -> tensor<3x65x390xf32>
+  %48 = stablehlo.multiply %4, %47 : tensor<3x65x390xf32>
+  %49 = stablehlo.multiply %48, %8 : tensor<3x65x390xf32>
+  %50 = stablehlo.multiply %49, %6 : tensor<3x65x390xf32>
+  %51 = stablehlo.add %49, %50 : tensor<3x65x390xf32>
+  %52 = stablehlo.divide %51, %4 : tensor<3x65x390xf32>
+  %53 = stablehlo.dot_general %52, %1#0, batching_dims = [0] x [1], contracting_dims = [1] x [0], precision = [DEFAULT, DEFAULT] : (tensor<3x65x390xf32>, tensor<65x3x7xf32>) -> tensor<3x390x7xf32>
+  %54 = stablehlo.transpose %53, dims = [1, 0, 2] : (tensor<3x390x7xf32>) -> tensor<390x3x7xf32>
+  %55 = stablehlo.dot_general %52, %1#1, batching_dims = [0] x [1], contracting_dims = [2] x [0], precision = [DEFAULT, DEFAULT] : (tensor<3x65x390xf32>, tensor<390x3x7xf32>) -> tensor<3x65x7xf32>
+  %56 = stablehlo.transpose %55, dims = [1, 0, 2] : (tensor<3x65x7xf32>) -> tensor<65x3x7xf32>
+  return %56, %54, %35 : tensor<65x3x7xf32>, tensor<390x3x7xf32>, tensor<390x3x2xf32>
+}
+func.func private @_where(%arg0: tensor<390xi1>, %arg1: tensor<3x65x390xf32>, %arg2: tensor<f32>) -> (tensor<3x65x390xf32>, tensor<3x65x390xi1>) {
+  %0 = stablehlo.broadcast_in_dim %arg0, dims = [2] : (tensor<390xi1>) -> tensor<3x65x390xi1>
+  %1 = stablehlo.broadcast_in_dim %arg2, dims = [] : (tensor<f32>) -> tensor<3x65x390xf32>
+  %2 = stablehlo.select %0, %arg1, %1 : tensor<3x65x390xi1>, tensor<3x65x390xf32>
+  return %2, %0 : tensor<3x65x390xf32>, tensor<3x65x390xi1>
+}
+func.func private @_where_0(%arg0: tensor<3x65x390xi1>, %arg1: tensor<3x65x390xf32>) -> tensor<3x65x390xf32> {
+  %0 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+  %1 = stablehlo.broadcast_in_dim %0, dims = [] : (tensor<f32>) -> tensor<3x65x390xf32>
+  %2 = stablehlo.select %arg0, %arg1, %1 : tensor<3x65x390xi1>, tensor<3x65x390xf32>
+  return %2 : tensor<3x65x390xf32>
+}

@@ -46,11 +46,59 @@ def test_soft_cap_and_rows_without_keys(both):
     assert np.isnan(np.asarray(result)[:, :10]).all() and np.isfinite(np.asarray(result)[:, 10:]).all()
 
 
-def test_gradients(both):
-    def loss(q, k, v):
-        return (jax.nn.dot_product_attention(q, k, v, is_causal=True) ** 2).sum()
+def softmax_of_exponentials(q, k, v):
+    scores = jnp.einsum("bthd,bshd->bhts", q, k) * 0.25
+    e = jnp.exp(scores - jax.lax.stop_gradient(scores.max(-1, keepdims=True)))
+    return jnp.einsum("bhts,bshd->bthd", e / e.sum(-1, keepdims=True), v)
 
-    both(jax.value_and_grad(loss, (0, 1, 2)), *operands("float32"))
+
+def soft_cap(q, k, v):
+    scores = 30 * jnp.tanh(jnp.einsum("bthd,bshd->bhts", q, k) / 30)
+    keep = jnp.arange(QUERIES)[:, None] + 3 >= jnp.arange(KEYS)[None, :]
+    weights = jax.nn.softmax(jnp.where(keep, scores, -jnp.inf), axis=-1)
+    return jnp.einsum("bhts,bshd->bthd", weights, v)
+
+
+def dropout(q, k, v):
+    weights = jax.nn.softmax(jnp.einsum("...qhd,...khd->...hqk", q / 4, k))
+    keep = jax.random.bernoulli(jax.random.key(3), 0.9, weights.shape)
+    weights = weights * (keep.astype(weights.dtype) / jnp.asarray(0.9, weights.dtype))
+    return jnp.einsum("...hqk,...khd->...qhd", weights, v)
+
+
+def with_options(**options):
+    return lambda q, k, v: jax.nn.dot_product_attention(q, k, v, **options)
+
+
+GRADIENTS = {
+    **{name: with_options(**options) for name, options in VARIANTS.items()},
+    "exponentials": softmax_of_exponentials,
+    "soft cap": soft_cap,
+    "dropout": dropout,
+    "checkpoint": jax.checkpoint(with_options(is_causal=True)),
+}
+
+
+def value_and_gradients(function):
+    return jax.value_and_grad(lambda *a: (function(*a).astype("float32") ** 2).sum(), (0, 1, 2))
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_gradients(both, name):
+    both(value_and_gradients(GRADIENTS[name]), *operands("float32", features=5 if name in ("exponentials", "soft cap") else 16))
+
+
+@pytest.mark.parametrize("name", ["causal", "plain"])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_gradients_of_grouped_heads(both, dtype, name):
+    tolerance = 1e-2 if dtype == "bfloat16" else None  # the value is float32, too
+    both(value_and_gradients(GRADIENTS[name]), *operands(dtype, 2), tolerance=tolerance)
+
+
+@pytest.mark.parametrize("name", ["plain", "exponentials", "soft cap", "checkpoint"])
+def test_gradients_have_no_matrix_of_scores(name):
+    code = jax.jit(value_and_gradients(GRADIENTS[name])).lower(*operands("float32")).compile()
+    assert code.memory_analysis().temp_size_in_bytes < 2 * 4 * QUERIES * KEYS * 4
 
 
 def test_memory_is_linear_in_the_length():
