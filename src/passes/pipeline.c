@@ -99,6 +99,7 @@ static const hlo_pass_step_t kNative[] = {
     {PASS(fold), NULL},
     {PASS(dce), NULL},
     {PASS(canonicalize), NULL},
+    {PASS(batch_loops), NULL},
     {PASS(hoist_invariants), NULL},
     {PASS(cse), NULL},
     {PASS(dce), NULL},

@@ -43,15 +43,27 @@ static bool arg_index(const hlo_region_t* region, const hlo_value_t* value, uint
   return false;
 }
 
-// Matches a condition that only compares an argument with a constant.
-static bool read_condition(const hlo_region_t* cond, counter_t* out) {
+// Returns the value that a loop has before it and keeps for argument `value` of a region of it; any
+// other value itself.
+static const hlo_value_t* kept_value(const hlo_node_t* loop, const hlo_value_t* value) {
+  const hlo_region_t* body = loop->regions[1];
+  const hlo_node_t* end = hlo_region_terminator(body);
+  uint32_t i;
+  if (!arg_index(loop->regions[0], value, &i) || !end || i >= end->operand_count) return value;
+  return hlo_node_operand(end, i) == body->args[i] ? hlo_node_operand(loop, i) : value;
+}
+
+// Matches a condition that only compares an argument with a constant, which the loop may carry.
+static bool read_condition(const hlo_node_t* loop, counter_t* out) {
+  const hlo_region_t* cond = loop->regions[0];
   const hlo_node_t* end = hlo_region_terminator(cond);
   const hlo_node_t* test = end && end->operand_count == 1 ? hlo_node_operand(end, 0)->def : NULL;
   if (!test || test->op != HLO_OP_compare || test->parent != cond) return false;
   for (const hlo_node_t* node = cond->first; node != end; node = node->next) {
     if (node != test && node->op != HLO_OP_constant) return false;
   }
-  const hlo_value_t *left = hlo_node_operand(test, 0), *right = hlo_node_operand(test, 1);
+  const hlo_value_t* left = kept_value(loop, hlo_node_operand(test, 0));
+  const hlo_value_t* right = kept_value(loop, hlo_node_operand(test, 1));
   out->is_right = !arg_index(cond, left, &out->index);
   if (out->is_right && !arg_index(cond, right, &out->index)) return false;
   out->direction = hlo_node_attr_int(test, HLO_ATTR_comparison_direction, -1);
@@ -100,7 +112,7 @@ static bool continues_after(const counter_t* c, int32_t iterations) {
 
 int32_t hlo_loop_trip_count(const hlo_node_t* loop, int32_t most) {
   counter_t c = {0};
-  if (!read_condition(loop->regions[0], &c) || !read_step(loop->regions[1], &c) ||
+  if (!read_condition(loop, &c) || !read_step(loop->regions[1], &c) ||
       !scalar_integer(hlo_node_operand(loop, c.index), &c.first)) {
     return -1;
   }
