@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Emits loops over lanes and their remainders; tracks the values that loops invalidate.
 #include "codegen/loops/kernel_emit_impl.h"
-#include "codegen/vir/unroll.h"
-
-enum { UNROLL_CHOICES = 3 };  // 1, 2, 4
 
 static bool is_deeper(const hlo_vir_value_t* value, const hlo_vir_block_t* block) {
   return value && value->parent && value->parent->depth > block->depth;
@@ -43,35 +40,10 @@ static void close_if(hlo_emitter_t* e) {
   hlo_emitter_close_block(e);
 }
 
-hlo_range_t hlo_range_of_chunk(hlo_vir_builder_t* b, hlo_vir_value_t* chunk, int64_t size,
-                               hlo_range_t all) {
-  hlo_vir_value_t* first = hlo_vir_index(b, HLO_VIR_imul, chunk, hlo_vir_iconst(b, size));
-  hlo_vir_value_t* end = hlo_vir_index(b, HLO_VIR_iadd, first, hlo_vir_iconst(b, size));
-  hlo_vir_value_t* low = hlo_vir_index(b, HLO_VIR_imax, first, all.low);
-  end = hlo_vir_index(b, HLO_VIR_imin, end, all.end);
-  // A segment outside the chunk is empty, not of negative length.
-  return (hlo_range_t){low, hlo_vir_index(b, HLO_VIR_imax, low, end)};
-}
-
-hlo_vir_value_t* hlo_range_whole_end(hlo_vir_builder_t* b, hlo_range_t range, int64_t step) {
-  if (range.low->op == HLO_VIR_iconst && range.end->op == HLO_VIR_iconst) {
-    return hlo_vir_iconst(b, range.end->imm - (range.end->imm - range.low->imm) % step);
-  }
-  hlo_vir_value_t* count = hlo_vir_index(b, HLO_VIR_isub, range.end, range.low);
-  count = hlo_vir_index(b, HLO_VIR_iand, count, hlo_vir_iconst(b, -step));
-  return hlo_vir_index(b, HLO_VIR_iadd, range.low, count);
-}
-
-bool hlo_range_is_empty(hlo_range_t range) {
-  return range.low == range.end ||
-         (range.low->op == HLO_VIR_iconst && range.end->op == HLO_VIR_iconst &&
-          range.low->imm >= range.end->imm);
-}
-
 // Emits vectors, `unroll` per iteration; returns the loop, or NULL for an empty range.
-static hlo_vir_value_t* emit_vectors(hlo_emitter_t* e, uint32_t loop, hlo_range_t range,
+static hlo_vir_value_t* emit_vectors(hlo_emitter_t* e, uint32_t loop, hlo_vir_range_t range,
                                      uint32_t unroll, hlo_lane_body_t body, void* context) {
-  if (hlo_range_is_empty(range)) return NULL;
+  if (hlo_vir_range_is_empty(range)) return NULL;
   hlo_vir_value_t* counter =
       hlo_emitter_open_loop(e, loop, range.low, range.end, (int64_t)e->lanes * unroll);
   for (uint32_t copy = 0; copy < unroll; ++copy) {
@@ -85,54 +57,27 @@ static hlo_vir_value_t* emit_vectors(hlo_emitter_t* e, uint32_t loop, hlo_range_
   return counter->op == HLO_VIR_for && counter != range.low ? counter : NULL;
 }
 
-// Returns the iterations to unroll: four if registers hold their values and a quarter of the
-// constants; the other constants may be read at their use. Long dependency chains prefer spills to
-// waiting.
-static uint32_t fitting_copies(const hlo_kernel_t* kernel, const hlo_vir_pressure_t* pressure) {
-  const hlo_target_t* target = kernel->target;
-  const int64_t given = hlo_kernel_config_value(kernel->config, HLO_CHOICE_unroll);
-  if (!pressure->is_straight) return 1;
-  if (given) return 1u << (given - 1);
-  if (target->unroll) return target->unroll;
-  uint32_t copies = HLO_TUNING_UNROLL_VECTORS;
-  if (pressure->chain >= HLO_TUNING_UNROLL_LONG_CHAIN) return copies;
-  uint32_t fixed = pressure->invariants + pressure->constants / HLO_TUNING_CONSTANT_SHARE +
-                   HLO_TUNING_SPARE_REGISTERS;
-  while (copies > 1 && (fixed + copies * pressure->vectors > target->vector_registers ||
-                        copies * pressure->masks > target->mask_registers)) {
-    copies /= 2;
-  }
-  return copies;
-}
-
 // Emits single vectors first to measure their needs; they then serve only the remainder of the
 // unrolled loop.
-static void emit_free_vectors(hlo_emitter_t* e, uint32_t loop, hlo_range_t range,
+static void emit_free_vectors(hlo_emitter_t* e, uint32_t loop, hlo_vir_range_t range,
                               hlo_lane_body_t body, void* context) {
-  hlo_vir_value_t* ends[UNROLL_CHOICES];
-  for (uint32_t i = 0; i < UNROLL_CHOICES; ++i) {
-    ends[i] = hlo_range_whole_end(e->b, range, (int64_t)e->lanes << i);
-  }
+  const hlo_target_t* target = e->kernel->target;
+  hlo_vir_value_t* ends[HLO_VIR_UNROLL_CHOICES];
+  hlo_vir_range_unroll_ends(e->b, range, e->lanes, ends);
   hlo_vir_value_t* vir_loop = emit_vectors(e, loop, range, 1, body, context);
-  bool is_short = e->is_minor || e->kernel->cost_ns < HLO_TUNING_UNROLL_MIN_NS;
-  const bool is_given =
-      e->kernel->target->unroll || hlo_kernel_config_value(e->kernel->config, HLO_CHOICE_unroll);
-  if (!vir_loop || (is_short && !is_given)) return;
-  hlo_vir_pressure_t pressure;
-  hlo_vir_measure_loop(e->b, vir_loop, &pressure);
-  uint32_t copies = fitting_copies(e->kernel, &pressure);
-  hlo_vir_value_t* end = ends[__builtin_ctz(copies)];
-  if (copies == 1 || hlo_range_is_empty((hlo_range_t){range.low, end})) return;
-  hlo_vir_unroll_loop(e->b, vir_loop, range.low, end, copies);
-  vir_loop->operands[0] = end;
-  if (hlo_range_is_empty((hlo_range_t){end, range.end})) hlo_vir_drop_loop(vir_loop);
+  const uint32_t choice = (uint32_t)hlo_kernel_config_value(e->kernel->config, HLO_CHOICE_unroll);
+  const uint32_t given = choice ? 1u << (choice - 1) : target->unroll;
+  const bool is_short = e->is_minor || e->kernel->cost_ns < HLO_TUNING_UNROLL_MIN_NS;
+  if (!vir_loop || (is_short && !given)) return;
+  const hlo_vir_registers_t registers = {target->vector_registers, target->mask_registers, given};
+  hlo_vir_range_unroll(e->b, vir_loop, range, ends, &registers);
 }
 
 // Emits the lanes after the last whole vector: masked, or one by one. Without masks of any kind, a
 // known number of lanes may have one, unless a single element needs no vector.
-static void emit_rest(hlo_emitter_t* e, uint32_t loop, hlo_range_t rest, hlo_lane_body_t body,
+static void emit_rest(hlo_emitter_t* e, uint32_t loop, hlo_vir_range_t rest, hlo_lane_body_t body,
                       void* context) {
-  if (hlo_range_is_empty(rest)) return;
+  if (hlo_vir_range_is_empty(rest)) return;
   hlo_vir_builder_t* b = e->b;
   hlo_vir_value_t* count = hlo_vir_index(b, HLO_VIR_isub, rest.end, rest.low);
   bool is_known = count->op == HLO_VIR_iconst, has_masks = e->kernel->target->has_masks;
@@ -152,7 +97,7 @@ static void emit_rest(hlo_emitter_t* e, uint32_t loop, hlo_range_t rest, hlo_lan
   if (!is_known) close_if(e);
 }
 
-void hlo_emit_lane_loop(hlo_emitter_t* e, uint32_t loop, hlo_range_t range, uint32_t unroll,
+void hlo_emit_lane_loop(hlo_emitter_t* e, uint32_t loop, hlo_vir_range_t range, uint32_t unroll,
                         hlo_lane_body_t body, void* context) {
   uint32_t saved_loop = e->lane_loop, saved_lanes = e->lanes;
   hlo_vir_value_t* saved_mask = e->mask;
@@ -160,23 +105,24 @@ void hlo_emit_lane_loop(hlo_emitter_t* e, uint32_t loop, hlo_range_t range, uint
   e->lanes = e->kernel->lanes;
   e->mask = NULL;
   if (unroll > 1) {
-    hlo_range_t wide = {range.low, hlo_range_whole_end(e->b, range, (int64_t)e->lanes * unroll)};
+    hlo_vir_range_t wide = {range.low,
+                            hlo_vir_range_whole_end(e->b, range, (int64_t)e->lanes * unroll)};
     emit_vectors(e, loop, wide, unroll, body, context);
     range.low = wide.end;
   }
-  hlo_range_t whole = {range.low, hlo_range_whole_end(e->b, range, e->lanes)};
+  hlo_vir_range_t whole = {range.low, hlo_vir_range_whole_end(e->b, range, e->lanes)};
   if (unroll == HLO_UNROLL_FREELY) {
     emit_free_vectors(e, loop, whole, body, context);
   } else {
     emit_vectors(e, loop, whole, 1, body, context);
   }
-  emit_rest(e, loop, (hlo_range_t){whole.end, range.end}, body, context);
+  emit_rest(e, loop, (hlo_vir_range_t){whole.end, range.end}, body, context);
   e->lane_loop = saved_loop;
   e->lanes = saved_lanes;
   e->mask = saved_mask;
 }
 
-void hlo_emit_lane_pairs(hlo_emitter_t* e, uint32_t loop, hlo_range_t range,
+void hlo_emit_lane_pairs(hlo_emitter_t* e, uint32_t loop, hlo_vir_range_t range,
                          hlo_vir_value_t* distance, uint32_t unroll, hlo_lane_body_t body,
                          void* context) {
   hlo_vir_builder_t* b = e->b;
@@ -241,7 +187,7 @@ bool hlo_kernel_aligns_rows(const hlo_kernel_t* kernel) {
   return false;
 }
 
-hlo_vir_value_t* hlo_emit_until_aligned(hlo_emitter_t* e, uint32_t loop, hlo_range_t range) {
+hlo_vir_value_t* hlo_emit_until_aligned(hlo_emitter_t* e, uint32_t loop, hlo_vir_range_t range) {
   hlo_vir_builder_t* b = e->b;
   const hlo_kernel_t* kernel = e->kernel;
   const hlo_expr_t* offset = e->tiling->output_offsets[0];
@@ -265,7 +211,7 @@ hlo_vir_value_t* hlo_emit_until_aligned(hlo_emitter_t* e, uint32_t loop, hlo_ran
   missing = hlo_vir_index(b, HLO_VIR_idiv, missing, hlo_vir_iconst(b, bytes));
   hlo_vir_value_t* start = hlo_vir_index(b, HLO_VIR_iadd, range.low, missing);
   start = hlo_vir_index(b, HLO_VIR_imin, start, range.end);
-  emit_rest(&here, loop, (hlo_range_t){range.low, start}, hlo_emit_lanes, NULL);
+  emit_rest(&here, loop, (hlo_vir_range_t){range.low, start}, hlo_emit_lanes, NULL);
   e->bound = here.bound;
   e->aligned_offset = offset;
   return start;

@@ -198,8 +198,48 @@ hlo_vir_value_t* hlo_elementwise_emit(hlo_vir_builder_t* b, const hlo_node_t* no
 
 hlo_vir_value_t* hlo_elementwise_combine(hlo_vir_builder_t* b, hlo_op_t op, hlo_dtype_t dtype,
                                          hlo_vir_value_t* x, hlo_vir_value_t* y) {
+  if (dtype == HLO_DTYPE_PRED) {
+    const bool is_any = op == HLO_OP_or || op == HLO_OP_add || op == HLO_OP_maximum;
+    const hlo_vir_opcode_t any_or_all = is_any ? HLO_VIR_or : HLO_VIR_and;
+    return hlo_vir_binary(b, op == HLO_OP_xor ? HLO_VIR_xor : any_or_all, x, y);
+  }
   bool is_narrow = hlo_dtype_is_float(dtype) && dtype != HLO_DTYPE_F64;
   return hlo_vmath_emit(b, op, is_narrow ? HLO_DTYPE_F32 : dtype, x, y);
+}
+
+// Compares values of a reduction; of truth values, true, -1, is the smaller integer.
+static hlo_vir_value_t* compare_reduced(hlo_vir_builder_t* b, hlo_dtype_t dtype, int64_t direction,
+                                        hlo_vir_value_t* x, hlo_vir_value_t* y) {
+  if (dtype != HLO_DTYPE_PRED) return hlo_vmath_compare(b, dtype, direction, false, x, y);
+  if (direction == HLO_COMPARISON_DIRECTION_EQ) {
+    return hlo_vir_compare(b, HLO_VIR_scmp, HLO_VIR_EQ, x, y);
+  }
+  const bool is_greater = direction == HLO_COMPARISON_DIRECTION_GT;
+  return hlo_vir_compare(b, HLO_VIR_scmp, HLO_VIR_LT, is_greater ? x : y, is_greater ? y : x);
+}
+
+void hlo_elementwise_combine_pair(hlo_vir_builder_t* b, hlo_op_t op, hlo_dtype_t dtype,
+                                  hlo_dtype_t index_dtype, hlo_vir_value_t* const* x,
+                                  hlo_vir_value_t* const* y, hlo_vir_value_t** out) {
+  const int64_t better =
+      op == HLO_OP_maximum ? HLO_COMPARISON_DIRECTION_GT : HLO_COMPARISON_DIRECTION_LT;
+  hlo_vir_value_t* pick = compare_reduced(b, dtype, better, x[0], y[0]);
+  hlo_vir_value_t* is_equal = compare_reduced(b, dtype, HLO_COMPARISON_DIRECTION_EQ, x[0], y[0]);
+  if (hlo_dtype_is_float(dtype)) {
+    const int64_t differs = HLO_COMPARISON_DIRECTION_NE;
+    hlo_vir_value_t* is_nan = hlo_vmath_compare(b, dtype, differs, false, x[0], x[0]);
+    hlo_vir_value_t* is_other = hlo_vmath_compare(b, dtype, differs, false, y[0], y[0]);
+    hlo_vir_value_t* is_both = hlo_vir_binary(b, HLO_VIR_mask_and, is_nan, is_other);
+    is_nan = hlo_vir_binary(b, HLO_VIR_mask_xor, is_nan, is_both);  // only x
+    pick = hlo_vir_binary(b, HLO_VIR_mask_or, pick, is_nan);
+    is_equal = hlo_vir_binary(b, HLO_VIR_mask_or, is_equal, is_both);
+  }
+  hlo_vir_value_t* is_first =
+      hlo_vmath_compare(b, index_dtype, HLO_COMPARISON_DIRECTION_LT, false, x[1], y[1]);
+  hlo_vir_value_t* pick_index = hlo_vir_binary(
+      b, HLO_VIR_mask_or, pick, hlo_vir_binary(b, HLO_VIR_mask_and, is_equal, is_first));
+  out[0] = hlo_vmath_select(b, pick, x[0], y[0]);
+  out[1] = hlo_vmath_select(b, pick_index, x[1], y[1]);
 }
 
 static double float_identity(hlo_op_t op) {

@@ -62,9 +62,15 @@ hlo_vir_value_t* hlo_elementwise_emit(hlo_vir_builder_t* b, const hlo_node_t* no
                                       hlo_vir_value_t* const* operands);
 hlo_vir_value_t* hlo_elementwise_emit_op(hlo_vir_builder_t* b, const hlo_elementwise_op_t* op,
                                          hlo_vir_value_t* const* operands);
-/// Combines two values of a reduction with `op`; no masks. Floats are not rounded to a narrow type.
+/// Combines two values of a reduction with `op`. Truth values are integers 0 and -1, not masks.
+/// Floats are not rounded to a narrow type.
 hlo_vir_value_t* hlo_elementwise_combine(hlo_vir_builder_t* b, hlo_op_t op, hlo_dtype_t dtype,
                                          hlo_vir_value_t* x, hlo_vir_value_t* y);
+/// Combines two pairs of a value and its index: selects the better value (a NaN is best) and of
+/// equal ones the smaller index. op: maximum or minimum. Truth values as above.
+void hlo_elementwise_combine_pair(hlo_vir_builder_t* b, hlo_op_t op, hlo_dtype_t dtype,
+                                  hlo_dtype_t index_dtype, hlo_vir_value_t* const* x,
+                                  hlo_vir_value_t* const* y, hlo_vir_value_t** out);
 /// Returns sum + x * y; floats are rounded once if the target has fused multiply-add (has_fma),
 /// else twice.
 hlo_vir_value_t* hlo_elementwise_multiply_add(hlo_vir_builder_t* b, bool has_fma,

@@ -3,9 +3,6 @@
 // whose step is above one has no order, so it may have lanes whatever its step is.
 #include "base/tuning.h"
 #include "codegen/tiles/lower_impl.h"
-#include "codegen/vir/unroll.h"
-
-enum { UNROLL_CHOICES = 3 };  // 1, 2, 4
 
 // ---- the choice of lanes
 
@@ -31,10 +28,10 @@ static void score_access(const hlo_tile_emitter_t* e, const hlo_tile_op_t* op, b
   score->adjacent += access == HLO_TILE_ADJACENT;
   score->apart += access == HLO_TILE_APART;
   if (access == HLO_TILE_APART || (access == HLO_TILE_ADJACENT && is_checked)) {
-    widen(score, hlo_vir_elem_bits(hlo_tile_index_elem(offset)) / 8);
+    widen(score, hlo_vir_elem_bits(hlo_position_elem(offset)) / 8);
   }
   for (uint32_t i = 0; i < op->index_count && is_checked; ++i) {
-    widen(score, hlo_vir_elem_bits(hlo_tile_index_elem(op->indices[i])) / 8);
+    widen(score, hlo_vir_elem_bits(hlo_position_elem(op->indices[i])) / 8);
   }
 }
 
@@ -46,7 +43,7 @@ static void score_op(const hlo_tile_emitter_t* e, const hlo_tile_op_t* op, bool 
   const bool is_access = hlo_tile_is_access(op);
   if (is_access) score_access(e, op, is_branch, score);
   if (!is_access && op->offset && (op->offset->loops >> score->iv & 1)) {
-    widen(score, hlo_vir_elem_bits(hlo_tile_index_elem(op->offset)) / 8);
+    widen(score, hlo_vir_elem_bits(hlo_position_elem(op->offset)) / 8);
   }
   // Every value inside may differ between lanes.
   if (op->dtype != HLO_DTYPE_INVALID) widen(score, hlo_elementwise_register_bytes(op->dtype));
@@ -137,22 +134,6 @@ uint32_t hlo_tile_choose_reduce_lanes(const hlo_tile_emitter_t* e, const hlo_til
 
 // ---- ranges
 
-static bool is_known_empty(hlo_tile_range_t range) {
-  return range.low == range.end ||
-         (range.low->op == HLO_VIR_iconst && range.end->op == HLO_VIR_iconst &&
-          range.low->imm >= range.end->imm);
-}
-
-// Returns the end of the largest part whose length is a multiple of a power of two.
-static hlo_vir_value_t* whole_end(hlo_vir_builder_t* b, hlo_tile_range_t range, int64_t step) {
-  if (range.low->op == HLO_VIR_iconst && range.end->op == HLO_VIR_iconst) {
-    return hlo_vir_iconst(b, range.end->imm - (range.end->imm - range.low->imm) % step);
-  }
-  hlo_vir_value_t* count = hlo_vir_index(b, HLO_VIR_isub, range.end, range.low);
-  count = hlo_vir_index(b, HLO_VIR_iand, count, hlo_vir_iconst(b, -step));
-  return hlo_vir_index(b, HLO_VIR_iadd, range.low, count);
-}
-
 // Returns the number of a loop among those that are cut; their count: it is not cut.
 static uint32_t find_cut(const hlo_tile_emitter_t* e, const hlo_tile_loop_t* loop) {
   uint32_t at = 0;
@@ -169,22 +150,17 @@ static hlo_vir_value_t* single_iteration(const hlo_tile_emitter_t* e, const hlo_
 }
 
 // Returns the range of a loop, or the chunk's part of it.
-static hlo_tile_range_t range_of(hlo_tile_emitter_t* e, const hlo_tile_loop_t* loop) {
+static hlo_vir_range_t range_of(hlo_tile_emitter_t* e, const hlo_tile_loop_t* loop) {
   hlo_vir_builder_t* b = e->b;
-  const hlo_tile_range_t all = {hlo_vir_iconst(b, loop->low), hlo_vir_iconst(b, loop->end)};
+  const hlo_vir_range_t all = {hlo_vir_iconst(b, loop->low), hlo_vir_iconst(b, loop->end)};
   const uint32_t at = find_cut(e, loop);
   if (!e->cut || at == e->cut->count) return all;
-  hlo_vir_value_t* size = hlo_vir_iconst(b, e->cut->loops[at].size);
-  hlo_vir_value_t* first = hlo_vir_index(b, HLO_VIR_imul, e->cut->loops[at].chunk, size);
-  hlo_vir_value_t* end = hlo_vir_index(b, HLO_VIR_iadd, first, size);
-  hlo_vir_value_t* low = hlo_vir_index(b, HLO_VIR_imax, first, all.low);
-  end = hlo_vir_index(b, HLO_VIR_imin, end, all.end);
-  return (hlo_tile_range_t){low, hlo_vir_index(b, HLO_VIR_imax, low, end)};
+  return hlo_vir_range_of_chunk(b, e->cut->loops[at].chunk, e->cut->loops[at].size, all);
 }
 
 // ---- loops over lanes
 
-static hlo_vir_value_t* open_loop(hlo_tile_emitter_t* e, uint32_t iv, hlo_tile_range_t range,
+static hlo_vir_value_t* open_loop(hlo_tile_emitter_t* e, uint32_t iv, hlo_vir_range_t range,
                                   int64_t step) {
   return e->ivs[iv] = hlo_vir_begin_for(e->b, range.low, range.end, step, 0);
 }
@@ -195,9 +171,9 @@ static void close_loop(hlo_tile_emitter_t* e, uint32_t iv) {
 }
 
 // Emits vectors, `unroll` per iteration; returns the loop, or NULL if it is not needed.
-static hlo_vir_value_t* emit_vectors(hlo_tile_emitter_t* e, uint32_t iv, hlo_tile_range_t range,
+static hlo_vir_value_t* emit_vectors(hlo_tile_emitter_t* e, uint32_t iv, hlo_vir_range_t range,
                                      uint32_t unroll, hlo_tile_body_t body, void* context) {
-  if (is_known_empty(range)) return NULL;
+  if (hlo_vir_range_is_empty(range)) return NULL;
   hlo_vir_value_t* counter = open_loop(e, iv, range, (int64_t)e->lanes * unroll);
   for (uint32_t copy = 0; copy < unroll; ++copy) {
     e->ivs[iv] =
@@ -208,44 +184,21 @@ static hlo_vir_value_t* emit_vectors(hlo_tile_emitter_t* e, uint32_t iv, hlo_til
   return counter->op == HLO_VIR_for && counter != range.low ? counter : NULL;
 }
 
-// Returns how many iterations the registers hold; long dependency chains prefer spills to waiting.
-static uint32_t fitting_copies(const hlo_target_t* target, const hlo_vir_pressure_t* pressure) {
-  if (!pressure->is_straight) return 1;
-  if (target->unroll) return target->unroll;
-  uint32_t copies = HLO_TUNING_UNROLL_VECTORS;
-  if (pressure->chain >= HLO_TUNING_UNROLL_LONG_CHAIN) return copies;
-  const uint32_t fixed = pressure->invariants + pressure->constants / HLO_TUNING_CONSTANT_SHARE +
-                         HLO_TUNING_SPARE_REGISTERS;
-  while (copies > 1 && (fixed + copies * pressure->vectors > target->vector_registers ||
-                        copies * pressure->masks > target->mask_registers)) {
-    copies /= 2;
-  }
-  return copies;
-}
-
 // Emits single vectors, then unrolls their loop as far as registers allow.
-static void emit_free_vectors(hlo_tile_emitter_t* e, uint32_t iv, hlo_tile_range_t range,
+static void emit_free_vectors(hlo_tile_emitter_t* e, uint32_t iv, hlo_vir_range_t range,
                               hlo_tile_body_t body, void* context) {
-  hlo_vir_value_t* ends[UNROLL_CHOICES];
-  for (uint32_t i = 0; i < UNROLL_CHOICES; ++i) {
-    ends[i] = whole_end(e->b, range, (int64_t)e->lanes << i);
-  }
+  hlo_vir_value_t* ends[HLO_VIR_UNROLL_CHOICES];
+  hlo_vir_range_unroll_ends(e->b, range, e->lanes, ends);
   hlo_vir_value_t* loop = emit_vectors(e, iv, range, 1, body, context);
-  if (!loop) return;
-  hlo_vir_pressure_t pressure;
-  hlo_vir_measure_loop(e->b, loop, &pressure);
-  const uint32_t copies = fitting_copies(e->target, &pressure);
-  hlo_vir_value_t* end = ends[__builtin_ctz(copies)];
-  if (copies == 1 || is_known_empty((hlo_tile_range_t){range.low, end})) return;
-  hlo_vir_unroll_loop(e->b, loop, range.low, end, copies);
-  loop->operands[0] = end;
-  if (is_known_empty((hlo_tile_range_t){end, range.end})) hlo_vir_drop_loop(loop);
+  const hlo_vir_registers_t registers = {e->target->vector_registers, e->target->mask_registers,
+                                         e->target->unroll};
+  if (loop) hlo_vir_range_unroll(e->b, loop, range, ends, &registers);
 }
 
 // Emits the lanes after the last whole vector: with a mask, or one by one.
-static void emit_rest(hlo_tile_emitter_t* e, uint32_t iv, hlo_tile_range_t rest,
+static void emit_rest(hlo_tile_emitter_t* e, uint32_t iv, hlo_vir_range_t rest,
                       hlo_tile_body_t body, void* context) {
-  if (is_known_empty(rest)) return;
+  if (hlo_vir_range_is_empty(rest)) return;
   hlo_vir_builder_t* b = e->b;
   hlo_vir_value_t* count = hlo_vir_index(b, HLO_VIR_isub, rest.end, rest.low);
   const bool is_known = count->op == HLO_VIR_iconst, has_masks = e->target->has_masks;
@@ -262,24 +215,25 @@ static void emit_rest(hlo_tile_emitter_t* e, uint32_t iv, hlo_tile_range_t rest,
   if (!is_known) hlo_vir_end(b);
 }
 
-void hlo_tile_emit_lane_loop(hlo_tile_emitter_t* e, uint32_t iv, hlo_tile_range_t range,
+void hlo_tile_emit_lane_loop(hlo_tile_emitter_t* e, uint32_t iv, hlo_vir_range_t range,
                              uint32_t lanes, uint32_t unroll, hlo_tile_body_t body, void* context) {
   const uint32_t saved_lanes = e->lanes;
   e->lane_iv = iv;
   e->lanes = lanes;
   e->range = NULL;
   if (unroll > 1) {
-    const hlo_tile_range_t wide = {range.low, whole_end(e->b, range, (int64_t)lanes * unroll)};
+    const hlo_vir_range_t wide = {range.low,
+                                  hlo_vir_range_whole_end(e->b, range, (int64_t)lanes * unroll)};
     emit_vectors(e, iv, wide, unroll, body, context);
     range.low = wide.end;
   }
-  const hlo_tile_range_t whole = {range.low, whole_end(e->b, range, lanes)};
+  const hlo_vir_range_t whole = {range.low, hlo_vir_range_whole_end(e->b, range, lanes)};
   if (unroll == HLO_TILE_UNROLL_FREELY) {
     emit_free_vectors(e, iv, whole, body, context);
   } else {
     emit_vectors(e, iv, whole, 1, body, context);
   }
-  emit_rest(e, iv, (hlo_tile_range_t){whole.end, range.end}, body, context);
+  emit_rest(e, iv, (hlo_vir_range_t){whole.end, range.end}, body, context);
   e->lane_iv = HLO_TILE_NO_LANES;
   e->lanes = saved_lanes;
   e->range = NULL;
@@ -305,7 +259,7 @@ void hlo_tile_emit_loop(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
     e->ivs[loop->iv] = NULL;
     return;
   }
-  const hlo_tile_range_t range = range_of(e, loop);
+  const hlo_vir_range_t range = range_of(e, loop);
   const uint32_t lanes = hlo_tile_choose_lanes(e, op, loop);
   if (lanes > 1) {
     hlo_tile_emit_lane_loop(e, loop->iv, range, lanes, HLO_TILE_UNROLL_FREELY, emit_body,

@@ -61,7 +61,7 @@ static uint32_t operand_lanes(const hlo_tile_emitter_t* e, const hlo_tile_op_t* 
 }
 
 static hlo_vir_value_t* emit_number(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
-  const bool is_small = hlo_tile_index_elem(op->offset) == HLO_VIR_I32 &&
+  const bool is_small = hlo_position_elem(op->offset) == HLO_VIR_I32 &&
                         hlo_elementwise_register_bytes(op->dtype) <= 4;
   const hlo_vir_elem_t elem = is_small ? HLO_VIR_I32 : HLO_VIR_I64;
   hlo_vir_value_t* value;

@@ -6,9 +6,11 @@
 #include "codegen/math/math.h"
 #include "codegen/math/scalar.h"
 #include "codegen/tiles/lower.h"
+#include "codegen/tiles/position.h"
+#include "codegen/vir/range.h"
 
 enum {
-  HLO_TILE_NO_LANES = HLO_EXPR_MAX_LOOPS,  // lane_iv: one lane
+  HLO_TILE_NO_LANES = HLO_POSITION_NO_LANES,  // lane_iv: one lane
   HLO_TILE_UNROLL_FREELY = 0,
 };
 
@@ -36,10 +38,6 @@ typedef struct hlo_tile_emitter {
   bool* is_written;            // by buffer: the kernel stores to it
 } hlo_tile_emitter_t;
 
-typedef struct hlo_tile_range {
-  hlo_vir_value_t *low, *end;
-} hlo_tile_range_t;
-
 /// How lanes along a loop find their elements.
 typedef enum hlo_tile_access {
   HLO_TILE_SAME,      // all the same element
@@ -65,8 +63,6 @@ hlo_vir_value_t* hlo_tile_emit_index(hlo_tile_emitter_t* e, const hlo_expr_t* ex
 /// Returns the lanes' values of an expression.
 hlo_vir_value_t* hlo_tile_emit_lane_index(hlo_tile_emitter_t* e, hlo_vir_elem_t elem,
                                           const hlo_expr_t* expr);
-/// Returns the narrowest element that can hold the expression and its parts: I32 or I64.
-hlo_vir_elem_t hlo_tile_index_elem(const hlo_expr_t* expr);
 /// Returns the address of an element, or of adjacent ones.
 hlo_element_address_t hlo_tile_emit_address(hlo_tile_emitter_t* e, hlo_vir_value_t* base,
                                             hlo_dtype_t dtype, const hlo_expr_t* offset);
@@ -124,7 +120,7 @@ hlo_vir_elem_t hlo_tile_mask_elem(const hlo_tile_emitter_t* e, uint32_t lanes);
 /// copy: the number of the vector in the iteration.
 typedef void (*hlo_tile_body_t)(hlo_tile_emitter_t* e, uint32_t copy, void* context);
 /// Runs a loop over lanes: vectors, `unroll` per iteration, then the rest.
-void hlo_tile_emit_lane_loop(hlo_tile_emitter_t* e, uint32_t iv, hlo_tile_range_t range,
+void hlo_tile_emit_lane_loop(hlo_tile_emitter_t* e, uint32_t iv, hlo_vir_range_t range,
                              uint32_t lanes, uint32_t unroll, hlo_tile_body_t body, void* context);
 /// Returns the lanes of a loop's values; 1: it has none.
 uint32_t hlo_tile_choose_lanes(const hlo_tile_emitter_t* e, const hlo_tile_op_t* op,

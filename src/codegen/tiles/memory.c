@@ -34,7 +34,7 @@ static hlo_vir_value_t* emit_within(hlo_tile_emitter_t* e, const hlo_expr_t* exp
     hlo_vir_value_t* is_below = hlo_vir_icmp(b, HLO_VIR_LT, index, hlo_vir_iconst(b, end));
     return mask_of_condition(e, iand(e, is_above, is_below), lanes);
   }
-  const hlo_vir_elem_t elem = hlo_tile_index_elem(expr);
+  const hlo_vir_elem_t elem = hlo_position_elem(expr);
   if (elem == HLO_VIR_I32) {  // no element is beyond these
     low = low < INT32_MIN ? INT32_MIN : low;
     end = end > INT32_MAX ? INT32_MAX : end;
@@ -153,7 +153,7 @@ static hlo_vir_value_t* load_if(hlo_tile_emitter_t* e, const tile_memory_t* memo
 // Loads any elements; those outside the mask (NULL: none) are the first one.
 static hlo_vir_value_t* gather_lanes(hlo_tile_emitter_t* e, const tile_memory_t* memory,
                                      hlo_vir_value_t* mask) {
-  const hlo_vir_elem_t elem = hlo_tile_index_elem(memory->offset);
+  const hlo_vir_elem_t elem = hlo_position_elem(memory->offset);
   hlo_vir_value_t* index = hlo_tile_emit_lane_index(e, elem, memory->offset);
   hlo_element_address_t address = {.base = memory->base, .mask = e->range, .flags = memory->flags};
   if (mask) {
@@ -215,7 +215,7 @@ hlo_vir_value_t* hlo_tile_emit_load(hlo_tile_emitter_t* e, const hlo_tile_op_t* 
 static void scatter_lanes(hlo_tile_emitter_t* e, const tile_memory_t* memory,
                           hlo_vir_value_t* value, hlo_vir_value_t* mask) {
   hlo_vir_value_t* index =
-      hlo_tile_emit_lane_index(e, hlo_tile_index_elem(memory->offset), memory->offset);
+      hlo_tile_emit_lane_index(e, hlo_position_elem(memory->offset), memory->offset);
   hlo_vir_value_t* operands[] = {hlo_vmath_to_memory(e->b, memory->dtype, value), memory->base,
                                  index, mask};
   hlo_vir_emit(e->b, HLO_VIR_scatter, hlo_vir_type(HLO_VIR_VOID, 0),

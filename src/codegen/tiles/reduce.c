@@ -29,66 +29,16 @@ typedef struct tile_reduction {
 
 // ---- combining
 
-static hlo_vir_value_t* combine_one(hlo_tile_emitter_t* e, const tile_accumulator_t* a,
-                                    hlo_vir_value_t* x, hlo_vir_value_t* y) {
-  if (a->dtype != HLO_DTYPE_PRED) {
-    return hlo_elementwise_combine(e->b, a->reducer, a->dtype, x, y);
-  }
-  const bool is_any =
-      a->reducer == HLO_OP_or || a->reducer == HLO_OP_add || a->reducer == HLO_OP_maximum;
-  return hlo_vir_binary(e->b,
-                        a->reducer == HLO_OP_xor ? HLO_VIR_xor
-                        : is_any                 ? HLO_VIR_or
-                                                 : HLO_VIR_and,
-                        x, y);
-}
-
-static hlo_vir_value_t* compare(hlo_tile_emitter_t* e, hlo_dtype_t dtype, int64_t direction,
-                                hlo_vir_value_t* x, hlo_vir_value_t* y) {
-  if (dtype != HLO_DTYPE_PRED) return hlo_vmath_compare(e->b, dtype, direction, false, x, y);
-  // Truth values are integers here; true, -1, is the smaller one.
-  const hlo_vir_condition_t condition = direction == HLO_COMPARISON_DIRECTION_EQ   ? HLO_VIR_EQ
-                                        : direction == HLO_COMPARISON_DIRECTION_GT ? HLO_VIR_LT
-                                                                                   : HLO_VIR_GT;
-  return hlo_vir_compare(e->b, HLO_VIR_scmp, condition, x, y);
-}
-
-// Selects the better value (a NaN is best) and of equal ones the smaller index.
-static void combine_pair(hlo_tile_emitter_t* e, const tile_accumulator_t* a,
-                         hlo_vir_value_t* const* x, hlo_vir_value_t* const* y,
-                         hlo_vir_value_t** out) {
-  hlo_vir_builder_t* b = e->b;
-  const int64_t better =
-      a->reducer == HLO_OP_maximum ? HLO_COMPARISON_DIRECTION_GT : HLO_COMPARISON_DIRECTION_LT;
-  hlo_vir_value_t* pick = compare(e, a->dtype, better, x[0], y[0]);
-  hlo_vir_value_t* is_equal = compare(e, a->dtype, HLO_COMPARISON_DIRECTION_EQ, x[0], y[0]);
-  if (hlo_dtype_is_float(a->dtype)) {
-    const int64_t differs = HLO_COMPARISON_DIRECTION_NE;
-    hlo_vir_value_t* is_nan = hlo_vmath_compare(b, a->dtype, differs, false, x[0], x[0]);
-    hlo_vir_value_t* is_other = hlo_vmath_compare(b, a->dtype, differs, false, y[0], y[0]);
-    hlo_vir_value_t* is_both = hlo_vir_binary(b, HLO_VIR_mask_and, is_nan, is_other);
-    is_nan = hlo_vir_binary(b, HLO_VIR_mask_xor, is_nan, is_both);  // only x
-    pick = hlo_vir_binary(b, HLO_VIR_mask_or, pick, is_nan);
-    is_equal = hlo_vir_binary(b, HLO_VIR_mask_or, is_equal, is_both);
-  }
-  hlo_vir_value_t* is_first =
-      hlo_vmath_compare(b, a[1].dtype, HLO_COMPARISON_DIRECTION_LT, false, x[1], y[1]);
-  hlo_vir_value_t* pick_index = hlo_vir_binary(
-      b, HLO_VIR_mask_or, pick, hlo_vir_binary(b, HLO_VIR_mask_and, is_equal, is_first));
-  out[0] = hlo_vmath_select(b, pick, x[0], y[0]);
-  out[1] = hlo_vmath_select(b, pick_index, x[1], y[1]);
-}
-
 // Combines accumulator `i`, and the next one if they are a pair; returns their number.
 static uint32_t combine_at(hlo_tile_emitter_t* e, const tile_reduction_t* r, uint32_t i,
                            hlo_vir_value_t* const* x, hlo_vir_value_t* const* y,
                            hlo_vir_value_t** out) {
   const tile_accumulator_t* a = &r->accumulators[i];
   if (a->is_pair) {
-    combine_pair(e, a, x + i, y + i, out + i);
+    hlo_elementwise_combine_pair(e->b, a->reducer, a->dtype, a[1].dtype, x + i, y + i, out + i);
     return 2;
   }
-  out[i] = combine_one(e, a, x[i], y[i]);
+  out[i] = hlo_elementwise_combine(e->b, a->reducer, a->dtype, x[i], y[i]);
   return 1;
 }
 
@@ -215,8 +165,8 @@ static void emit_term_loops(hlo_tile_emitter_t* e, tile_reduction_t* r, uint32_t
     e->ivs[loop->iv] = NULL;
   } else if (last < op->loop_count) {
     const hlo_tile_loop_t* loop = &op->loops[last];
-    const hlo_tile_range_t range = {hlo_vir_iconst(e->b, loop->low),
-                                    hlo_vir_iconst(e->b, loop->end)};
+    const hlo_vir_range_t range = {hlo_vir_iconst(e->b, loop->low),
+                                   hlo_vir_iconst(e->b, loop->end)};
     hlo_tile_emit_lane_loop(e, loop->iv, range, lanes, r->unroll, accumulate_lanes, r);
   } else {
     accumulate(e, r, 0, NULL);
