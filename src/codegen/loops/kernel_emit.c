@@ -360,7 +360,8 @@ void hlo_emit_lanes(hlo_emitter_t* e, HLO_UNUSED uint32_t copy, HLO_UNUSED void*
 
 // Returns true if the loops from `level` on are so few and so small that they are unrolled
 // completely: adjacent iterations then share loads. Never the outermost loop, which runs once.
-static bool is_written_out(const hlo_emitter_t* e, uint32_t level, const hlo_vir_range_t* ranges) {
+static bool is_written_out(const hlo_emitter_t* e, uint32_t level,
+                           const hlo_vir_interval_t* ranges) {
   const hlo_kernel_t* kernel = e->kernel;
   int64_t points = 1;
   if (level == 0 || kernel->fusion->extra_output_count || e->rows.level < kernel->loop_count)
@@ -379,7 +380,7 @@ static bool is_written_out(const hlo_emitter_t* e, uint32_t level, const hlo_vir
          points * e->tiling->instance_count <= HLO_TUNING_UNROLLED_VALUES;
 }
 
-static void write_out(hlo_emitter_t* e, uint32_t level, const hlo_vir_range_t* ranges) {
+static void write_out(hlo_emitter_t* e, uint32_t level, const hlo_vir_interval_t* ranges) {
   uint32_t loop = e->kernel->loops[level];
   for (int64_t at = ranges[level].low->imm; at < ranges[level].end->imm; ++at) {
     e->loops[loop] = hlo_vir_iconst(e->b, at);
@@ -389,9 +390,9 @@ static void write_out(hlo_emitter_t* e, uint32_t level, const hlo_vir_range_t* r
   }
 }
 
-void hlo_emit_vectors(hlo_emitter_t* e, const hlo_vir_range_t* ranges) {
+void hlo_emit_vectors(hlo_emitter_t* e, const hlo_vir_interval_t* ranges) {
   const uint32_t lane = e->kernel->loops[e->kernel->loop_count - 1];
-  hlo_vir_range_t rest = {hlo_emit_columns(e, lane, ranges[0]), ranges[0].end};
+  hlo_vir_interval_t rest = {hlo_emit_columns(e, lane, ranges[0]), ranges[0].end};
   const bool is_streaming = e->is_streaming;
   e->is_streaming &= !e->is_minor;
   if (e->is_streaming) rest.low = hlo_emit_until_aligned(e, lane, rest);
@@ -407,7 +408,7 @@ static uint32_t inner_loops(const hlo_emitter_t* e) {
   return last->end - last->low == 1 ? 0 : hlo_kernel_kinds[kernel->kind].inner_loops;
 }
 
-void hlo_emit_loops(hlo_emitter_t* e, uint32_t level, const hlo_vir_range_t* ranges) {
+void hlo_emit_loops(hlo_emitter_t* e, uint32_t level, const hlo_vir_interval_t* ranges) {
   const hlo_kernel_t* kernel = e->kernel;
   emit_ready_reductions(e);
   hlo_emit_row_extra_outputs(e, level);
@@ -432,24 +433,24 @@ void hlo_emit_loops(hlo_emitter_t* e, uint32_t level, const hlo_vir_range_t* ran
 }
 
 void hlo_emitter_ranges(const hlo_emitter_t* e, const hlo_kernel_segment_t* segment,
-                        hlo_vir_value_t* chunk, hlo_vir_range_t* ranges) {
+                        hlo_vir_value_t* chunk, hlo_vir_interval_t* ranges) {
   const hlo_kernel_t* kernel = e->kernel;
   hlo_vir_builder_t* b = e->b;
   for (uint32_t i = 0; i < kernel->loop_count; ++i) {
     uint32_t loop = kernel->loops[i];
-    ranges[i] = (hlo_vir_range_t){hlo_vir_iconst(b, (*segment)[loop][0]),
-                                  hlo_vir_iconst(b, (*segment)[loop][1])};
+    ranges[i] = (hlo_vir_interval_t){hlo_vir_iconst(b, (*segment)[loop][0]),
+                                     hlo_vir_iconst(b, (*segment)[loop][1])};
   }
   if (!chunk) return;
   if (kernel->cut != HLO_KERNEL_CUT_TWO_LOOPS) {
-    ranges[0] = hlo_vir_range_of_chunk(b, chunk, kernel->chunk_size, ranges[0]);
+    ranges[0] = hlo_vir_interval_of_chunk(b, chunk, kernel->chunk_size, ranges[0]);
     return;
   }
   hlo_vir_value_t* parts = hlo_vir_iconst(b, (int64_t)kernel->parts_per_outer);
   hlo_vir_value_t* outer = hlo_vir_index(b, HLO_VIR_idiv, chunk, parts);
   hlo_vir_value_t* part = hlo_vir_index(b, HLO_VIR_irem, chunk, parts);
-  ranges[0] = hlo_vir_range_of_chunk(b, outer, 1, ranges[0]);
-  ranges[1] = hlo_vir_range_of_chunk(b, part, kernel->chunk_size, ranges[1]);
+  ranges[0] = hlo_vir_interval_of_chunk(b, outer, 1, ranges[0]);
+  ranges[1] = hlo_vir_interval_of_chunk(b, part, kernel->chunk_size, ranges[1]);
 }
 
 // Starts a tiling: no instance is computed yet.
@@ -504,7 +505,7 @@ static hlo_status_t emit_segment(hlo_emitter_t* e, hlo_arena_t* scratch, uint32_
                                  hlo_vir_value_t* chunk) {
   const hlo_kernel_segment_t* segment = &e->kernel->segments[number];
   HLO_TRY(hlo_emitter_start_segment(e, scratch, segment));
-  hlo_vir_range_t ranges[HLO_TILED_MAX_LOOPS];
+  hlo_vir_interval_t ranges[HLO_TILED_MAX_LOOPS];
   hlo_emitter_ranges(e, segment, chunk, ranges);
   hlo_emit_loops(e, 0, ranges);
   return hlo_ok();
@@ -574,7 +575,7 @@ static hlo_emitter_t make_emitter(const hlo_kernel_t* kernel, hlo_vir_builder_t*
 static hlo_status_t emit_side_by_side(hlo_emitter_t* e, hlo_arena_t* scratch,
                                       hlo_vir_value_t* chunk) {
   const hlo_kernel_t* kernel = e->kernel;
-  hlo_vir_range_t ranges[HLO_TILED_MAX_LOOPS];
+  hlo_vir_interval_t ranges[HLO_TILED_MAX_LOOPS];
   HLO_TRY(hlo_emitter_start_segment(e, scratch, &kernel->segments[0]));
   hlo_emitter_ranges(e, &kernel->segments[0], chunk, ranges);
   for (uint32_t i = 0; i < kernel->common_levels; ++i) {

@@ -12,7 +12,7 @@
 #include "codegen/math/elementwise.h"
 #include "codegen/math/scalar.h"
 #include "codegen/tiles/position.h"
-#include "codegen/vir/range.h"
+#include "codegen/vir/interval.h"
 
 enum {
   HLO_NO_LOOP = HLO_TILED_MAX_LOOPS,
@@ -94,7 +94,7 @@ hlo_status_t hlo_emitter_start_segment(hlo_emitter_t* e, hlo_arena_t* scratch,
 
 /// Returns the ranges of the kernel's loops in a segment and a chunk (NULL: all) (kernel_emit.c).
 void hlo_emitter_ranges(const hlo_emitter_t* e, const hlo_kernel_segment_t* segment,
-                        hlo_vir_value_t* chunk, hlo_vir_range_t* out_ranges);
+                        hlo_vir_value_t* chunk, hlo_vir_interval_t* out_ranges);
 
 /// Opens a loop whose counter is the loop's value.
 hlo_vir_value_t* hlo_emitter_open_loop(hlo_emitter_t* e, uint32_t loop, hlo_vir_value_t* low,
@@ -112,12 +112,12 @@ typedef void (*hlo_lane_body_t)(hlo_emitter_t* e, uint32_t copy, void* context);
 /// Runs `body` over a range in lanes: `unroll` vectors per iteration, then single vectors, then the
 /// remainder, masked or element by element if masks do not exist. HLO_UNROLL_FREELY: the order does
 /// not matter; as many vectors as registers hold, with interleaved instructions.
-void hlo_emit_lane_loop(hlo_emitter_t* e, uint32_t loop, hlo_vir_range_t range, uint32_t unroll,
+void hlo_emit_lane_loop(hlo_emitter_t* e, uint32_t loop, hlo_vir_interval_t range, uint32_t unroll,
                         hlo_lane_body_t body, void* context);
 
 /// Runs `body` for an even number of vectors per iteration, half of them `distance` elements past
 /// the range: a core reads distant memory faster from two positions than from one.
-void hlo_emit_lane_pairs(hlo_emitter_t* e, uint32_t loop, hlo_vir_range_t range,
+void hlo_emit_lane_pairs(hlo_emitter_t* e, uint32_t loop, hlo_vir_interval_t range,
                          hlo_vir_value_t* distance, uint32_t unroll, hlo_lane_body_t body,
                          void* context);
 
@@ -126,7 +126,7 @@ bool hlo_kernel_aligns_rows(const hlo_kernel_t* kernel);
 /// Computes the elements before the first one that is aligned to a vector in the first output, if
 /// vectors would not be aligned otherwise; returns the start of the rest. Does nothing for short
 /// rows.
-hlo_vir_value_t* hlo_emit_until_aligned(hlo_emitter_t* e, uint32_t loop, hlo_vir_range_t range);
+hlo_vir_value_t* hlo_emit_until_aligned(hlo_emitter_t* e, uint32_t loop, hlo_vir_interval_t range);
 
 // ---- positions (kernel_index.c)
 
@@ -202,7 +202,7 @@ void hlo_emit_store(hlo_emitter_t* e, uint32_t i, hlo_vir_value_t* value);
 /// Computes and stores all outputs of the loops at the loops' values.
 void hlo_emit_point(hlo_emitter_t* e);
 /// Emits the loops from `level` on. A reduction precedes the outermost loop it does not depend on.
-void hlo_emit_loops(hlo_emitter_t* e, uint32_t level, const hlo_vir_range_t* ranges);
+void hlo_emit_loops(hlo_emitter_t* e, uint32_t level, const hlo_vir_interval_t* ranges);
 /// Emits them as the body of a loop over lanes.
 void hlo_emit_lanes(hlo_emitter_t* e, uint32_t copy, void* context);
 
@@ -241,7 +241,7 @@ void hlo_emit_reduce(hlo_emitter_t* e, const hlo_tiled_t* tiled);
 
 /// Reduces points in lanes, several vectors side by side so that memory is read in longer runs;
 /// returns the start of the remaining range.
-hlo_vir_value_t* hlo_emit_columns(hlo_emitter_t* e, uint32_t loop, hlo_vir_range_t range);
+hlo_vir_value_t* hlo_emit_columns(hlo_emitter_t* e, uint32_t loop, hlo_vir_interval_t range);
 
 // The steps of a reduction, for forms that run some of them elsewhere.
 /// Collects the reductions over the same space that can be computed in the same loops.
@@ -260,7 +260,7 @@ void hlo_reduce_combine(hlo_emitter_t* e, const hlo_fused_reductions_t* set,
                         hlo_vir_value_t* const* x, hlo_vir_value_t* const* y,
                         hlo_vir_value_t** out);
 /// Returns the range of loop `i` of a reduction: all of it, or that of this chunk.
-hlo_vir_range_t hlo_reduce_range(const hlo_emitter_t* e, uint32_t space_number, uint32_t i);
+hlo_vir_interval_t hlo_reduce_range(const hlo_emitter_t* e, uint32_t space_number, uint32_t i);
 
 // ---- long sums (kernel_levels.c)
 
@@ -294,12 +294,12 @@ bool hlo_reduce_has_sums(const hlo_fused_reductions_t* set);
 typedef struct hlo_level_nest {
   uint32_t loop_count;
   const uint32_t* numbers;  // of the tiling's loops; NULL: other loops
-  const hlo_vir_range_t* ranges;
+  const hlo_vir_interval_t* ranges;
   int64_t trip_elements;  // of the innermost loop, which `body` runs itself; 0: `body` is one
                           // iteration
   void* context;
   void (*begin)(hlo_emitter_t* e, uint32_t level, void* context);
-  void (*body)(hlo_emitter_t* e, hlo_vir_range_t innermost, void* context);
+  void (*body)(hlo_emitter_t* e, hlo_vir_interval_t innermost, void* context);
   void (*end)(hlo_emitter_t* e, uint32_t level, void* context);
 } hlo_level_nest_t;
 
@@ -338,7 +338,7 @@ void hlo_reduce_to_lanes(hlo_emitter_t* e, hlo_fused_reductions_t* set);
 /// Emits the loop at e->rows.level over whole blocks and everything in it; returns the start of the
 /// remaining range.
 hlo_vir_value_t* hlo_emit_row_blocks(hlo_emitter_t* e, uint32_t level,
-                                     const hlo_vir_range_t* ranges);
+                                     const hlo_vir_interval_t* ranges);
 /// Returns the stack of a block from byte `at` on; -1: its part for cached rows.
 hlo_vir_value_t* hlo_emit_rows_stack(hlo_emitter_t* e, int64_t at);
 

@@ -6,7 +6,7 @@
 #include "codegen/loops/kernel_form.h"
 
 struct hlo_emitter;
-struct hlo_vir_range;
+struct hlo_vir_interval;
 
 /// Properties of kinds, one bit each.
 enum {
@@ -25,7 +25,7 @@ enum {
 typedef hlo_status_t hlo_kernel_emit_t(struct hlo_emitter* e, hlo_arena_t* scratch, uint32_t phase,
                                        hlo_vir_value_t* chunk);
 /// Emits the inner loops over these ranges, as hlo_emit_loops() reaches them.
-typedef void hlo_kernel_emit_inner_t(struct hlo_emitter* e, const struct hlo_vir_range* ranges);
+typedef void hlo_kernel_emit_inner_t(struct hlo_emitter* e, const struct hlo_vir_interval* ranges);
 /// Refuses work that other kernels do better.
 typedef hlo_verdict_t hlo_kernel_check_t(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling);
 /// Returns true if one iteration reads, before it stores to an output, exactly elements that it

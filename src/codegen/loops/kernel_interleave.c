@@ -190,7 +190,7 @@ static hlo_status_t walk_segments(hlo_emitter_t* e) {
   return hlo_ok();
 }
 
-void hlo_emit_interleaved(hlo_emitter_t* e, const hlo_vir_range_t* ranges) {
+void hlo_emit_interleaved(hlo_emitter_t* e, const hlo_vir_interval_t* ranges) {
   hlo_status_t status = e->interleaved ? hlo_ok() : walk_segments(e);
   if (!hlo_status_is_ok(status)) {
     hlo_vir_module_fail(e->b->module, status);

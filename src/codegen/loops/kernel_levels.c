@@ -82,11 +82,11 @@ typedef struct level_walk {
   hlo_emitter_t* e;
   const hlo_levels_t* levels;
   const hlo_level_nest_t* nest;
-  hlo_vir_range_t ranges[HLO_TILED_MAX_LOOPS];  // by loop: those of the current block
+  hlo_vir_interval_t ranges[HLO_TILED_MAX_LOOPS];  // by loop: those of the current block
 } level_walk_t;
 
 static hlo_vir_value_t* block_end(hlo_vir_builder_t* b, hlo_vir_value_t* low, int64_t size,
-                                  hlo_vir_range_t all) {
+                                  hlo_vir_interval_t all) {
   hlo_vir_value_t* end = hlo_vir_index(b, HLO_VIR_iadd, low, hlo_vir_iconst(b, size));
   const bool is_whole = all.low->op == HLO_VIR_iconst && all.end->op == HLO_VIR_iconst &&
                         (all.end->imm - all.low->imm) % size == 0;
@@ -116,7 +116,7 @@ static void emit_step(level_walk_t* walk, uint32_t at, uint32_t depth) {
     nest->body(e, walk->ranges[last], nest->context);
     return;
   }
-  const hlo_vir_range_t range = walk->ranges[step->loop];
+  const hlo_vir_interval_t range = walk->ranges[step->loop];
   const int64_t trip = step->loop == last && nest->trip_elements ? nest->trip_elements : 1;
   const uint32_t number = nest->numbers ? nest->numbers[step->loop] : HLO_NO_LOOP;
   const bool is_bound = step->size == 1 && number != HLO_NO_LOOP;
@@ -124,7 +124,7 @@ static void emit_step(level_walk_t* walk, uint32_t at, uint32_t depth) {
       is_bound ? hlo_emitter_open_loop(e, number, range.low, range.end, 1)
                : hlo_vir_begin_for(e->b, range.low, range.end, step->size * trip, 0);
   walk->ranges[step->loop] =
-      (hlo_vir_range_t){counter, block_end(e->b, counter, step->size * trip, range)};
+      (hlo_vir_interval_t){counter, block_end(e->b, counter, step->size * trip, range)};
   if (is_innermost) {
     nest->body(e, walk->ranges[last], nest->context);
   } else {
@@ -193,7 +193,7 @@ static void end_join_level(hlo_emitter_t* e, uint32_t level, void* context) {
   hlo_reduce_end_level(e, join->set, &join->outer[level - 1]);
 }
 
-static void join_chunk(hlo_emitter_t* e, hlo_vir_range_t chunk, void* context) {
+static void join_chunk(hlo_emitter_t* e, hlo_vir_interval_t chunk, void* context) {
   const chunk_join_t* join = context;
   hlo_vir_value_t *vars[HLO_MAX_ACCUMULATORS], *values[HLO_MAX_ACCUMULATORS];
   hlo_reduce_vars(join->set, 0, vars);
@@ -205,7 +205,7 @@ static void join_chunk(hlo_emitter_t* e, hlo_vir_range_t chunk, void* context) {
 void hlo_reduce_join_chunks(hlo_emitter_t* e, hlo_fused_reductions_t* set, hlo_join_load_t load,
                             void* context) {
   const int64_t count = (int64_t)e->kernel->chunk_count;
-  const hlo_vir_range_t all = {hlo_vir_iconst(e->b, 0), hlo_vir_iconst(e->b, count)};
+  const hlo_vir_interval_t all = {hlo_vir_iconst(e->b, 0), hlo_vir_iconst(e->b, count)};
   chunk_join_t join = {.set = set, .load = load, .context = context};
   hlo_levels_t levels;
   hlo_levels_plan(&count, 1, hlo_reduce_has_sums(set) ? hlo_levels_first_terms(0) : 0, &levels);

@@ -41,9 +41,9 @@ static void close_if(hlo_emitter_t* e) {
 }
 
 // Emits vectors, `unroll` per iteration; returns the loop, or NULL for an empty range.
-static hlo_vir_value_t* emit_vectors(hlo_emitter_t* e, uint32_t loop, hlo_vir_range_t range,
+static hlo_vir_value_t* emit_vectors(hlo_emitter_t* e, uint32_t loop, hlo_vir_interval_t range,
                                      uint32_t unroll, hlo_lane_body_t body, void* context) {
-  if (hlo_vir_range_is_empty(range)) return NULL;
+  if (hlo_vir_interval_is_empty(range)) return NULL;
   hlo_vir_value_t* counter =
       hlo_emitter_open_loop(e, loop, range.low, range.end, (int64_t)e->lanes * unroll);
   for (uint32_t copy = 0; copy < unroll; ++copy) {
@@ -59,25 +59,25 @@ static hlo_vir_value_t* emit_vectors(hlo_emitter_t* e, uint32_t loop, hlo_vir_ra
 
 // Emits single vectors first to measure their needs; they then serve only the remainder of the
 // unrolled loop.
-static void emit_free_vectors(hlo_emitter_t* e, uint32_t loop, hlo_vir_range_t range,
+static void emit_free_vectors(hlo_emitter_t* e, uint32_t loop, hlo_vir_interval_t range,
                               hlo_lane_body_t body, void* context) {
   const hlo_target_t* target = e->kernel->target;
   hlo_vir_value_t* ends[HLO_VIR_UNROLL_CHOICES];
-  hlo_vir_range_unroll_ends(e->b, range, e->lanes, ends);
+  hlo_vir_interval_unroll_ends(e->b, range, e->lanes, ends);
   hlo_vir_value_t* vir_loop = emit_vectors(e, loop, range, 1, body, context);
   const uint32_t choice = (uint32_t)hlo_kernel_config_value(e->kernel->config, HLO_CHOICE_unroll);
   const uint32_t given = choice ? 1u << (choice - 1) : target->unroll;
   const bool is_short = e->is_minor || e->kernel->cost_ns < HLO_TUNING_UNROLL_MIN_NS;
   if (!vir_loop || (is_short && !given)) return;
   const hlo_vir_registers_t registers = {target->vector_registers, target->mask_registers, given};
-  hlo_vir_range_unroll(e->b, vir_loop, range, ends, &registers);
+  hlo_vir_interval_unroll(e->b, vir_loop, range, ends, &registers);
 }
 
 // Emits the lanes after the last whole vector: masked, or one by one. Without masks of any kind, a
 // known number of lanes may have one, unless a single element needs no vector.
-static void emit_rest(hlo_emitter_t* e, uint32_t loop, hlo_vir_range_t rest, hlo_lane_body_t body,
-                      void* context) {
-  if (hlo_vir_range_is_empty(rest)) return;
+static void emit_rest(hlo_emitter_t* e, uint32_t loop, hlo_vir_interval_t rest,
+                      hlo_lane_body_t body, void* context) {
+  if (hlo_vir_interval_is_empty(rest)) return;
   hlo_vir_builder_t* b = e->b;
   hlo_vir_value_t* count = hlo_vir_index(b, HLO_VIR_isub, rest.end, rest.low);
   bool is_known = count->op == HLO_VIR_iconst, has_masks = e->kernel->target->has_masks;
@@ -97,7 +97,7 @@ static void emit_rest(hlo_emitter_t* e, uint32_t loop, hlo_vir_range_t rest, hlo
   if (!is_known) close_if(e);
 }
 
-void hlo_emit_lane_loop(hlo_emitter_t* e, uint32_t loop, hlo_vir_range_t range, uint32_t unroll,
+void hlo_emit_lane_loop(hlo_emitter_t* e, uint32_t loop, hlo_vir_interval_t range, uint32_t unroll,
                         hlo_lane_body_t body, void* context) {
   uint32_t saved_loop = e->lane_loop, saved_lanes = e->lanes;
   hlo_vir_value_t* saved_mask = e->mask;
@@ -105,24 +105,24 @@ void hlo_emit_lane_loop(hlo_emitter_t* e, uint32_t loop, hlo_vir_range_t range, 
   e->lanes = e->kernel->lanes;
   e->mask = NULL;
   if (unroll > 1) {
-    hlo_vir_range_t wide = {range.low,
-                            hlo_vir_range_whole_end(e->b, range, (int64_t)e->lanes * unroll)};
+    hlo_vir_interval_t wide = {range.low,
+                               hlo_vir_interval_whole_end(e->b, range, (int64_t)e->lanes * unroll)};
     emit_vectors(e, loop, wide, unroll, body, context);
     range.low = wide.end;
   }
-  hlo_vir_range_t whole = {range.low, hlo_vir_range_whole_end(e->b, range, e->lanes)};
+  hlo_vir_interval_t whole = {range.low, hlo_vir_interval_whole_end(e->b, range, e->lanes)};
   if (unroll == HLO_UNROLL_FREELY) {
     emit_free_vectors(e, loop, whole, body, context);
   } else {
     emit_vectors(e, loop, whole, 1, body, context);
   }
-  emit_rest(e, loop, (hlo_vir_range_t){whole.end, range.end}, body, context);
+  emit_rest(e, loop, (hlo_vir_interval_t){whole.end, range.end}, body, context);
   e->lane_loop = saved_loop;
   e->lanes = saved_lanes;
   e->mask = saved_mask;
 }
 
-void hlo_emit_lane_pairs(hlo_emitter_t* e, uint32_t loop, hlo_vir_range_t range,
+void hlo_emit_lane_pairs(hlo_emitter_t* e, uint32_t loop, hlo_vir_interval_t range,
                          hlo_vir_value_t* distance, uint32_t unroll, hlo_lane_body_t body,
                          void* context) {
   hlo_vir_builder_t* b = e->b;
@@ -187,7 +187,7 @@ bool hlo_kernel_aligns_rows(const hlo_kernel_t* kernel) {
   return false;
 }
 
-hlo_vir_value_t* hlo_emit_until_aligned(hlo_emitter_t* e, uint32_t loop, hlo_vir_range_t range) {
+hlo_vir_value_t* hlo_emit_until_aligned(hlo_emitter_t* e, uint32_t loop, hlo_vir_interval_t range) {
   hlo_vir_builder_t* b = e->b;
   const hlo_kernel_t* kernel = e->kernel;
   const hlo_expr_t* offset = e->tiling->output_offsets[0];
@@ -211,7 +211,7 @@ hlo_vir_value_t* hlo_emit_until_aligned(hlo_emitter_t* e, uint32_t loop, hlo_vir
   missing = hlo_vir_index(b, HLO_VIR_idiv, missing, hlo_vir_iconst(b, bytes));
   hlo_vir_value_t* start = hlo_vir_index(b, HLO_VIR_iadd, range.low, missing);
   start = hlo_vir_index(b, HLO_VIR_imin, start, range.end);
-  emit_rest(&here, loop, (hlo_vir_range_t){range.low, start}, hlo_emit_lanes, NULL);
+  emit_rest(&here, loop, (hlo_vir_interval_t){range.low, start}, hlo_emit_lanes, NULL);
   e->bound = here.bound;
   e->aligned_offset = offset;
   return start;

@@ -328,19 +328,19 @@ static uint32_t choose_lane_loop(const hlo_emitter_t* e, const hlo_fused_reducti
   return best;
 }
 
-static hlo_vir_range_t constant_range(hlo_vir_builder_t* b, int64_t low, int64_t end) {
-  return (hlo_vir_range_t){hlo_vir_iconst(b, low), hlo_vir_iconst(b, end)};
+static hlo_vir_interval_t constant_range(hlo_vir_builder_t* b, int64_t low, int64_t end) {
+  return (hlo_vir_interval_t){hlo_vir_iconst(b, low), hlo_vir_iconst(b, end)};
 }
 
 static bool is_cut_here(const hlo_emitter_t* e, uint32_t space_number, uint32_t i) {
   return e->chunk && space_number == e->kernel->split.space && i == e->kernel->split.loop;
 }
 
-hlo_vir_range_t hlo_reduce_range(const hlo_emitter_t* e, uint32_t space_number, uint32_t i) {
+hlo_vir_interval_t hlo_reduce_range(const hlo_emitter_t* e, uint32_t space_number, uint32_t i) {
   const hlo_tiled_space_t* space = &e->tiling->spaces[space_number];
-  hlo_vir_range_t all = constant_range(e->b, 0, space->extents[i]);
+  hlo_vir_interval_t all = constant_range(e->b, 0, space->extents[i]);
   return is_cut_here(e, space_number, i)
-             ? hlo_vir_range_of_chunk(e->b, e->chunk, e->kernel->chunk_size, all)
+             ? hlo_vir_interval_of_chunk(e->b, e->chunk, e->kernel->chunk_size, all)
              : all;
 }
 
@@ -349,7 +349,7 @@ hlo_vir_range_t hlo_reduce_range(const hlo_emitter_t* e, uint32_t space_number, 
 /// The loops of a reduction with accumulators in registers.
 typedef struct term_loops {
   hlo_fused_reductions_t *set, *rest;  // rest: or NULL
-  void (*body)(hlo_emitter_t* e, hlo_vir_range_t innermost, struct term_loops* loops);
+  void (*body)(hlo_emitter_t* e, hlo_vir_interval_t innermost, struct term_loops* loops);
   uint32_t lane_loop;         // that the body runs; HLO_NO_LOOP: none
   hlo_vir_value_t* distance;  // between the halves of a line
   uint32_t column_loop;       // of vectors side by side
@@ -371,7 +371,7 @@ static void end_term_level(hlo_emitter_t* e, uint32_t level, void* context) {
   if (loops->rest) hlo_reduce_end_level(e, loops->rest, &loops->outer[level - 1][1]);
 }
 
-static void emit_terms(hlo_emitter_t* e, hlo_vir_range_t innermost, void* context) {
+static void emit_terms(hlo_emitter_t* e, hlo_vir_interval_t innermost, void* context) {
   term_loops_t* loops = context;
   loops->body(e, innermost, loops);
 }
@@ -409,7 +409,7 @@ static void emit_term_loops(hlo_emitter_t* e, term_loops_t* loops, int64_t step,
   const hlo_tiled_space_t* space = &e->tiling->spaces[space_number];
   uint32_t numbers[HLO_TILED_MAX_LOOPS], count = 0;
   int64_t trips[HLO_TILED_MAX_LOOPS];
-  hlo_vir_range_t ranges[HLO_TILED_MAX_LOOPS];
+  hlo_vir_interval_t ranges[HLO_TILED_MAX_LOOPS];
   for (uint32_t pass = 0; pass < 2; ++pass) {
     for (uint32_t i = 0; i < space->loop_count; ++i) {
       const bool has_lanes = space->first_loop + i == loops->lane_loop;
@@ -438,25 +438,25 @@ static void accumulate_lanes(hlo_emitter_t* e, uint32_t copy, void* context) {
   accumulate_vectors(e, is_single ? loops->rest : loops->set, copy, e->mask != NULL);
 }
 
-static void accumulate_line(hlo_emitter_t* e, hlo_vir_range_t range, term_loops_t* loops) {
+static void accumulate_line(hlo_emitter_t* e, hlo_vir_interval_t range, term_loops_t* loops) {
   hlo_emit_lane_loop(e, loops->lane_loop, range, loops->set->unroll, accumulate_lanes, loops);
 }
 
 // Elements of the first half of a line, and those beside them in the second half.
-static void accumulate_halves(hlo_emitter_t* e, hlo_vir_range_t range, term_loops_t* loops) {
+static void accumulate_halves(hlo_emitter_t* e, hlo_vir_interval_t range, term_loops_t* loops) {
   hlo_emit_lane_pairs(e, loops->lane_loop, range, loops->distance, loops->set->unroll,
                       accumulate_lanes, loops);
 }
 
-static void accumulate_far_line(hlo_emitter_t* e, hlo_vir_range_t range, term_loops_t* loops) {
+static void accumulate_far_line(hlo_emitter_t* e, hlo_vir_interval_t range, term_loops_t* loops) {
   const uint32_t space_number = loops->set->members[0]->reduction;
   const uint32_t i = loops->lane_loop - e->tiling->spaces[space_number].first_loop;
   const uint32_t step = e->kernel->lanes * loops->set->unroll;
   const int64_t trips = trip_count(e, space_number, i) / step;
-  hlo_vir_value_t* end = hlo_vir_range_whole_end(e->b, range, step);
+  hlo_vir_value_t* end = hlo_vir_interval_whole_end(e->b, range, step);
   hlo_vir_value_t* half = hlo_vir_index(e->b, HLO_VIR_isub, end, range.low);
   half = hlo_vir_index(e->b, HLO_VIR_idiv, half, hlo_vir_iconst(e->b, 2));
-  const hlo_vir_range_t first = {range.low, hlo_vir_index(e->b, HLO_VIR_iadd, range.low, half)};
+  const hlo_vir_interval_t first = {range.low, hlo_vir_index(e->b, HLO_VIR_iadd, range.low, half)};
   term_loops_t halves = {.set = loops->set,
                          .rest = loops->rest,
                          .body = accumulate_halves,
@@ -502,15 +502,16 @@ static void accumulate_columns(hlo_emitter_t* e, const term_loops_t* loops, uint
 }
 
 // Accumulates `terms` consecutive terms at a time, which need not wait for each other.
-static void accumulate_terms(hlo_emitter_t* e, hlo_vir_range_t innermost, term_loops_t* loops) {
+static void accumulate_terms(hlo_emitter_t* e, hlo_vir_interval_t innermost, term_loops_t* loops) {
   const hlo_tiled_space_t* space = &e->tiling->spaces[loops->set->members[0]->reduction];
   const uint32_t loop = space->first_loop + space->loop_count - 1;
   if (loops->terms == 1) {
     accumulate_columns(e, loops, 0);
     return;
   }
-  hlo_vir_range_t whole = {innermost.low, hlo_vir_range_whole_end(e->b, innermost, loops->terms)};
-  if (!hlo_vir_range_is_empty(whole)) {
+  hlo_vir_interval_t whole = {innermost.low,
+                              hlo_vir_interval_whole_end(e->b, innermost, loops->terms)};
+  if (!hlo_vir_interval_is_empty(whole)) {
     hlo_vir_value_t* first = hlo_emitter_open_loop(e, loop, whole.low, whole.end, loops->terms);
     for (uint32_t term = 0; term < loops->terms; ++term) {
       hlo_emitter_forget_loop(e, loop);
@@ -520,8 +521,8 @@ static void accumulate_terms(hlo_emitter_t* e, hlo_vir_range_t innermost, term_l
     }
     hlo_emitter_close_loop(e, loop);
   }
-  whole = (hlo_vir_range_t){whole.end, innermost.end};
-  if (hlo_vir_range_is_empty(whole)) return;
+  whole = (hlo_vir_interval_t){whole.end, innermost.end};
+  if (hlo_vir_interval_is_empty(whole)) return;
   hlo_emitter_open_loop(e, loop, whole.low, whole.end, 1);
   accumulate_columns(e, loops, 0);
   hlo_emitter_close_loop(e, loop);
@@ -706,14 +707,14 @@ static void emit_columns(hlo_emitter_t* e, hlo_fused_reductions_t* set, uint32_t
 }
 
 // Returns how many vectors are reduced together: a few if the range is known to have no more.
-static uint32_t columns_together(const hlo_emitter_t* e, hlo_vir_range_t range) {
+static uint32_t columns_together(const hlo_emitter_t* e, hlo_vir_interval_t range) {
   const uint32_t most = HLO_TUNING_REDUCE_ACCUMULATORS;
   if (range.low->op != HLO_VIR_iconst || range.end->op != HLO_VIR_iconst) return most;
   const int64_t vectors = (range.end->imm - range.low->imm) / e->lanes;
   return vectors >= most ? most : vectors > 1 ? (uint32_t)vectors : 1;
 }
 
-hlo_vir_value_t* hlo_emit_columns(hlo_emitter_t* e, uint32_t loop, hlo_vir_range_t range) {
+hlo_vir_value_t* hlo_emit_columns(hlo_emitter_t* e, uint32_t loop, hlo_vir_interval_t range) {
   hlo_fused_reductions_t set;
   uint32_t saved_loop = e->lane_loop, saved_lanes = e->lanes;
   e->lane_loop = loop;
@@ -724,8 +725,8 @@ hlo_vir_value_t* hlo_emit_columns(hlo_emitter_t* e, uint32_t loop, hlo_vir_range
   while (is_possible && set.count <= 2) {
     const uint32_t columns = columns_together(e, range);
     const int64_t step = (int64_t)e->lanes * columns;
-    const hlo_vir_range_t wide = {range.low, hlo_vir_range_whole_end(e->b, range, step)};
-    if (columns == 1 || hlo_vir_range_is_empty(wide)) break;
+    const hlo_vir_interval_t wide = {range.low, hlo_vir_interval_whole_end(e->b, range, step)};
+    if (columns == 1 || hlo_vir_interval_is_empty(wide)) break;
     hlo_emitter_open_loop(e, loop, wide.low, wide.end, step);
     emit_columns(e, &set, loop, columns);
     hlo_emitter_close_loop(e, loop);

@@ -250,8 +250,8 @@ static bool has_plain_outputs(const hlo_emitter_t* e, uint32_t level) {
 }
 
 hlo_vir_value_t* hlo_emit_row_blocks(hlo_emitter_t* e, uint32_t level,
-                                     const hlo_vir_range_t* ranges) {
-  hlo_vir_value_t* end = hlo_vir_range_whole_end(e->b, ranges[level], e->kernel->lanes);
+                                     const hlo_vir_interval_t* ranges) {
+  hlo_vir_value_t* end = hlo_vir_interval_whole_end(e->b, ranges[level], e->kernel->lanes);
   hlo_vir_value_t* first = hlo_vir_begin_for(e->b, ranges[level].low, end, e->kernel->lanes, 0);
   e->rows.finished_count = 0;
   for (const hlo_tiled_t* next; (next = next_reduction(e));) finish_reductions(e, next, first);

@@ -14,7 +14,7 @@ typedef struct sweep {
   uint32_t space, row_loop;
   uint32_t rows;   // in one block
   uint32_t level;  // of the accumulators in use, from 0
-  hlo_vir_range_t columns;
+  hlo_vir_interval_t columns;
   hlo_vir_value_t* chunk;  // has its own accumulators; NULL: they are in the outputs
 } sweep_t;
 
@@ -168,18 +168,19 @@ static void sweep_finish(hlo_emitter_t* e, HLO_UNUSED uint32_t copy, void* conte
 }
 
 // Processes blocks of `rows` rows, each over all columns.
-static void sweep_blocks(hlo_emitter_t* e, sweep_t* sweep, uint32_t rows, hlo_vir_range_t range) {
-  if (hlo_vir_range_is_empty(range)) return;
+static void sweep_blocks(hlo_emitter_t* e, sweep_t* sweep, uint32_t rows,
+                         hlo_vir_interval_t range) {
+  if (hlo_vir_interval_is_empty(range)) return;
   sweep->rows = rows;
   hlo_emitter_open_loop(e, sweep->row_loop, range.low, range.end, rows);
   hlo_emit_lane_loop(e, e->kernel->loops[0], sweep->columns, 1, sweep_rows, sweep);
   hlo_emitter_close_loop(e, sweep->row_loop);
 }
 
-static void sweep_range(hlo_emitter_t* e, hlo_vir_range_t rows, void* context) {
-  hlo_vir_value_t* middle = hlo_vir_range_whole_end(e->b, rows, HLO_TUNING_SWEEP_ROWS);
-  sweep_blocks(e, context, HLO_TUNING_SWEEP_ROWS, (hlo_vir_range_t){rows.low, middle});
-  sweep_blocks(e, context, 1, (hlo_vir_range_t){middle, rows.end});
+static void sweep_range(hlo_emitter_t* e, hlo_vir_interval_t rows, void* context) {
+  hlo_vir_value_t* middle = hlo_vir_interval_whole_end(e->b, rows, HLO_TUNING_SWEEP_ROWS);
+  sweep_blocks(e, context, HLO_TUNING_SWEEP_ROWS, (hlo_vir_interval_t){rows.low, middle});
+  sweep_blocks(e, context, 1, (hlo_vir_interval_t){middle, rows.end});
 }
 
 static void begin_sweep_level(HLO_UNUSED hlo_emitter_t* e, uint32_t level, void* context) {
@@ -219,10 +220,10 @@ uint32_t hlo_sweep_level_count(const hlo_kernel_t* kernel, const hlo_tiling_t* t
   return levels.level_count;
 }
 
-static void sweep_all(hlo_emitter_t* e, sweep_t* sweep, hlo_vir_range_t columns) {
+static void sweep_all(hlo_emitter_t* e, sweep_t* sweep, hlo_vir_interval_t columns) {
   const hlo_tiled_space_t* space = &e->tiling->spaces[sweep->space];
   uint32_t numbers[HLO_TILED_MAX_LOOPS];
-  hlo_vir_range_t ranges[HLO_TILED_MAX_LOOPS];
+  hlo_vir_interval_t ranges[HLO_TILED_MAX_LOOPS];
   for (uint32_t i = 0; i < space->loop_count; ++i) {
     numbers[i] = space->first_loop + i;
     ranges[i] = hlo_reduce_range(e, sweep->space, i);
@@ -247,7 +248,7 @@ static void sweep_all(hlo_emitter_t* e, sweep_t* sweep, hlo_vir_range_t columns)
   hlo_emit_levels(e, &levels, &nest);
 }
 
-static void sweep_outputs(hlo_emitter_t* e, hlo_vir_range_t range) {
+static void sweep_outputs(hlo_emitter_t* e, hlo_vir_interval_t range) {
   sweep_t sweep = {.space = e->tiling->outputs[0]->reduction};
   for (uint32_t i = 0; i < hlo_kernel_main_count(e->kernel); ++i) {
     sweep.set.members[sweep.set.count++] = e->tiling->outputs[i];
@@ -268,9 +269,9 @@ static sweep_t all_reductions(const hlo_emitter_t* e) {
   return sweep;
 }
 
-static hlo_vir_range_t all_columns(const hlo_emitter_t* e) {
+static hlo_vir_interval_t all_columns(const hlo_emitter_t* e) {
   const hlo_tiled_loop_t* loop = &e->tiling->loops[e->kernel->loops[0]];
-  return (hlo_vir_range_t){hlo_vir_iconst(e->b, loop->low), hlo_vir_iconst(e->b, loop->end)};
+  return (hlo_vir_interval_t){hlo_vir_iconst(e->b, loop->low), hlo_vir_iconst(e->b, loop->end)};
 }
 
 static void sweep_part(hlo_emitter_t* e) {
@@ -302,7 +303,7 @@ hlo_status_t hlo_emit_sweep(hlo_emitter_t* e, hlo_arena_t* scratch, uint32_t pha
   const hlo_kernel_t* kernel = e->kernel;
   HLO_TRY(hlo_emitter_start_segment(e, scratch, &kernel->segments[0]));
   if (kernel->cut != HLO_KERNEL_CUT_REDUCTION) {
-    hlo_vir_range_t range;
+    hlo_vir_interval_t range;
     hlo_emitter_ranges(e, &kernel->segments[0], chunk, &range);
     sweep_outputs(e, range);
     return hlo_ok();

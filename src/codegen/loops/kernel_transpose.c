@@ -135,23 +135,23 @@ static void emit_tile(hlo_emitter_t* e, tile_t* tile) {
 }
 
 // Returns the part of a range that starts at `low`.
-static hlo_vir_range_t part_of(hlo_vir_builder_t* b, hlo_vir_value_t* low, int64_t size,
-                               hlo_vir_range_t all) {
+static hlo_vir_interval_t part_of(hlo_vir_builder_t* b, hlo_vir_value_t* low, int64_t size,
+                                  hlo_vir_interval_t all) {
   hlo_vir_value_t* end = hlo_vir_index(b, HLO_VIR_iadd, low, hlo_vir_iconst(b, size));
-  return (hlo_vir_range_t){low, hlo_vir_index(b, HLO_VIR_imin, end, all.end)};
+  return (hlo_vir_interval_t){low, hlo_vir_index(b, HLO_VIR_imin, end, all.end)};
 }
 
 // Emits the tiles of a block, along its rows or down its columns. Streamed stores write whole
 // lines, and the rows of the operand are read in long runs; otherwise the longer dimension is the
 // inner loop, so that few rows are read or written at once.
-static void emit_tile_block(hlo_emitter_t* e, tile_t* tile, hlo_vir_range_t lanes,
-                            hlo_vir_range_t crosses) {
+static void emit_tile_block(hlo_emitter_t* e, tile_t* tile, hlo_vir_interval_t lanes,
+                            hlo_vir_interval_t crosses) {
   const int64_t* extents = e->tiling->spaces[0].extents;
   bool is_along_cross = e->is_streaming || extents[tile->cross] > extents[tile->lane];
   uint32_t outer = is_along_cross ? tile->lane : tile->cross;
   uint32_t inner = is_along_cross ? tile->cross : tile->lane;
-  const hlo_vir_range_t* out = is_along_cross ? &lanes : &crosses;
-  const hlo_vir_range_t* in = is_along_cross ? &crosses : &lanes;
+  const hlo_vir_interval_t* out = is_along_cross ? &lanes : &crosses;
+  const hlo_vir_interval_t* in = is_along_cross ? &crosses : &lanes;
   hlo_emitter_open_loop(e, outer, out->low, out->end, tile->edge);
   hlo_emitter_open_loop(e, inner, in->low, in->end, tile->edge);
   emit_tile(e, tile);
@@ -159,9 +159,9 @@ static void emit_tile_block(hlo_emitter_t* e, tile_t* tile, hlo_vir_range_t lane
   hlo_emitter_close_loop(e, outer);
 }
 
-static void emit_tiles(hlo_emitter_t* e, tile_t* tile, hlo_vir_range_t lanes,
-                       hlo_vir_range_t crosses) {
-  if (hlo_vir_range_is_empty(lanes) || hlo_vir_range_is_empty(crosses)) return;
+static void emit_tiles(hlo_emitter_t* e, tile_t* tile, hlo_vir_interval_t lanes,
+                       hlo_vir_interval_t crosses) {
+  if (hlo_vir_interval_is_empty(lanes) || hlo_vir_interval_is_empty(crosses)) return;
   hlo_vir_builder_t* b = e->b;
   int64_t size = e->is_streaming ? HLO_TUNING_TRANSPOSE_FAR_BLOCK : HLO_TUNING_TRANSPOSE_BLOCK;
   e->lanes = tile->edge;
@@ -181,9 +181,9 @@ static void emit_tiles(hlo_emitter_t* e, tile_t* tile, hlo_vir_range_t lanes,
 
 // Emits the points outside whole tiles on a target without masks: with gathers, or one by one if
 // the elements are too small to be gathered.
-static void emit_outside(hlo_emitter_t* e, const tile_t* tile, hlo_vir_range_t lanes,
-                         hlo_vir_range_t crosses) {
-  if (hlo_vir_range_is_empty(lanes) || hlo_vir_range_is_empty(crosses)) return;
+static void emit_outside(hlo_emitter_t* e, const tile_t* tile, hlo_vir_interval_t lanes,
+                         hlo_vir_interval_t crosses) {
+  if (hlo_vir_interval_is_empty(lanes) || hlo_vir_interval_is_empty(crosses)) return;
   bool may_gather = true;
   for (uint32_t k = 0; k < tile->load_count; ++k) {
     may_gather &= hlo_dtype_size_bytes(tile->loads[k]->value->type->dtype) >= HLO_TILE_GATHER_BYTES;
@@ -200,8 +200,8 @@ static void emit_outside(hlo_emitter_t* e, const tile_t* tile, hlo_vir_range_t l
 }
 
 // Emits tiles of lane_count x cross_count points at the edges of the output.
-static void emit_edge(hlo_emitter_t* e, tile_t tile, hlo_vir_range_t lanes, hlo_vir_range_t crosses,
-                      uint32_t lane_count, uint32_t cross_count) {
+static void emit_edge(hlo_emitter_t* e, tile_t tile, hlo_vir_interval_t lanes,
+                      hlo_vir_interval_t crosses, uint32_t lane_count, uint32_t cross_count) {
   if (lane_count == 0 || cross_count == 0) return;
   tile.lane_count = lane_count;
   tile.cross_count = cross_count;
@@ -216,13 +216,13 @@ static bool has_whole_parts(const tile_t* tile, uint32_t columns) {
   return true;
 }
 
-void hlo_emit_transposed(hlo_emitter_t* e, const hlo_vir_range_t* ranges) {
-  const hlo_vir_range_t crosses = ranges[0], lanes = ranges[1];
+void hlo_emit_transposed(hlo_emitter_t* e, const hlo_vir_interval_t* ranges) {
+  const hlo_vir_interval_t crosses = ranges[0], lanes = ranges[1];
   tile_t tile = find_tile(e);
-  hlo_vir_range_t lane_parts[] = {{lanes.low, hlo_vir_range_whole_end(e->b, lanes, tile.edge)},
-                                  {NULL, lanes.end}};
-  hlo_vir_range_t cross_parts[] = {{crosses.low, hlo_vir_range_whole_end(e->b, crosses, tile.edge)},
-                                   {NULL, crosses.end}};
+  hlo_vir_interval_t lane_parts[] = {
+      {lanes.low, hlo_vir_interval_whole_end(e->b, lanes, tile.edge)}, {NULL, lanes.end}};
+  hlo_vir_interval_t cross_parts[] = {
+      {crosses.low, hlo_vir_interval_whole_end(e->b, crosses, tile.edge)}, {NULL, crosses.end}};
   lane_parts[1].low = lane_parts[0].end;
   cross_parts[1].low = cross_parts[0].end;
   emit_tiles(e, &tile, lane_parts[0], cross_parts[0]);

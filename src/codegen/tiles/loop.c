@@ -24,10 +24,15 @@ static void score_access(const hlo_tile_emitter_t* e, const hlo_tile_op_t* op, b
   const hlo_expr_t* offset = hlo_tile_offset(e->exprs, op);
   const hlo_tile_access_t access = hlo_tile_lane_access(offset, score->iv);
   const bool is_checked = op->is_masked || !hlo_tile_stays_inside(e->kernel, op);
-  score->has_branch_store |= hlo_tile_writes(op) && (is_branch || is_checked);
+  const bool is_store = hlo_tile_writes(op);
+  score->has_branch_store |= is_store && (is_branch || is_checked);
   score->adjacent += access == HLO_TILE_ADJACENT;
   score->apart += access == HLO_TILE_APART;
-  if (access == HLO_TILE_APART || (access == HLO_TILE_ADJACENT && is_checked)) {
+  // Lanes that store to one element are scattered, too.
+  const bool has_positions = access == HLO_TILE_APART ||
+                             (access == HLO_TILE_ADJACENT && is_checked) ||
+                             (access == HLO_TILE_SAME && is_store);
+  if (has_positions) {
     widen(score, hlo_vir_elem_bits(hlo_position_elem(offset)) / 8);
   }
   for (uint32_t i = 0; i < op->index_count && is_checked; ++i) {
@@ -150,17 +155,17 @@ static hlo_vir_value_t* single_iteration(const hlo_tile_emitter_t* e, const hlo_
 }
 
 // Returns the range of a loop, or the chunk's part of it.
-static hlo_vir_range_t range_of(hlo_tile_emitter_t* e, const hlo_tile_loop_t* loop) {
+static hlo_vir_interval_t range_of(hlo_tile_emitter_t* e, const hlo_tile_loop_t* loop) {
   hlo_vir_builder_t* b = e->b;
-  const hlo_vir_range_t all = {hlo_vir_iconst(b, loop->low), hlo_vir_iconst(b, loop->end)};
+  const hlo_vir_interval_t all = {hlo_vir_iconst(b, loop->low), hlo_vir_iconst(b, loop->end)};
   const uint32_t at = find_cut(e, loop);
   if (!e->cut || at == e->cut->count) return all;
-  return hlo_vir_range_of_chunk(b, e->cut->loops[at].chunk, e->cut->loops[at].size, all);
+  return hlo_vir_interval_of_chunk(b, e->cut->loops[at].chunk, e->cut->loops[at].size, all);
 }
 
 // ---- loops over lanes
 
-static hlo_vir_value_t* open_loop(hlo_tile_emitter_t* e, uint32_t iv, hlo_vir_range_t range,
+static hlo_vir_value_t* open_loop(hlo_tile_emitter_t* e, uint32_t iv, hlo_vir_interval_t range,
                                   int64_t step) {
   return e->ivs[iv] = hlo_vir_begin_for(e->b, range.low, range.end, step, 0);
 }
@@ -171,9 +176,9 @@ static void close_loop(hlo_tile_emitter_t* e, uint32_t iv) {
 }
 
 // Emits vectors, `unroll` per iteration; returns the loop, or NULL if it is not needed.
-static hlo_vir_value_t* emit_vectors(hlo_tile_emitter_t* e, uint32_t iv, hlo_vir_range_t range,
+static hlo_vir_value_t* emit_vectors(hlo_tile_emitter_t* e, uint32_t iv, hlo_vir_interval_t range,
                                      uint32_t unroll, hlo_tile_body_t body, void* context) {
-  if (hlo_vir_range_is_empty(range)) return NULL;
+  if (hlo_vir_interval_is_empty(range)) return NULL;
   hlo_vir_value_t* counter = open_loop(e, iv, range, (int64_t)e->lanes * unroll);
   for (uint32_t copy = 0; copy < unroll; ++copy) {
     e->ivs[iv] =
@@ -185,20 +190,20 @@ static hlo_vir_value_t* emit_vectors(hlo_tile_emitter_t* e, uint32_t iv, hlo_vir
 }
 
 // Emits single vectors, then unrolls their loop as far as registers allow.
-static void emit_free_vectors(hlo_tile_emitter_t* e, uint32_t iv, hlo_vir_range_t range,
+static void emit_free_vectors(hlo_tile_emitter_t* e, uint32_t iv, hlo_vir_interval_t range,
                               hlo_tile_body_t body, void* context) {
   hlo_vir_value_t* ends[HLO_VIR_UNROLL_CHOICES];
-  hlo_vir_range_unroll_ends(e->b, range, e->lanes, ends);
+  hlo_vir_interval_unroll_ends(e->b, range, e->lanes, ends);
   hlo_vir_value_t* loop = emit_vectors(e, iv, range, 1, body, context);
   const hlo_vir_registers_t registers = {e->target->vector_registers, e->target->mask_registers,
                                          e->target->unroll};
-  if (loop) hlo_vir_range_unroll(e->b, loop, range, ends, &registers);
+  if (loop) hlo_vir_interval_unroll(e->b, loop, range, ends, &registers);
 }
 
 // Emits the lanes after the last whole vector: with a mask, or one by one.
-static void emit_rest(hlo_tile_emitter_t* e, uint32_t iv, hlo_vir_range_t rest,
+static void emit_rest(hlo_tile_emitter_t* e, uint32_t iv, hlo_vir_interval_t rest,
                       hlo_tile_body_t body, void* context) {
-  if (hlo_vir_range_is_empty(rest)) return;
+  if (hlo_vir_interval_is_empty(rest)) return;
   hlo_vir_builder_t* b = e->b;
   hlo_vir_value_t* count = hlo_vir_index(b, HLO_VIR_isub, rest.end, rest.low);
   const bool is_known = count->op == HLO_VIR_iconst, has_masks = e->target->has_masks;
@@ -215,25 +220,25 @@ static void emit_rest(hlo_tile_emitter_t* e, uint32_t iv, hlo_vir_range_t rest,
   if (!is_known) hlo_vir_end(b);
 }
 
-void hlo_tile_emit_lane_loop(hlo_tile_emitter_t* e, uint32_t iv, hlo_vir_range_t range,
+void hlo_tile_emit_lane_loop(hlo_tile_emitter_t* e, uint32_t iv, hlo_vir_interval_t range,
                              uint32_t lanes, uint32_t unroll, hlo_tile_body_t body, void* context) {
   const uint32_t saved_lanes = e->lanes;
   e->lane_iv = iv;
   e->lanes = lanes;
   e->range = NULL;
   if (unroll > 1) {
-    const hlo_vir_range_t wide = {range.low,
-                                  hlo_vir_range_whole_end(e->b, range, (int64_t)lanes * unroll)};
+    const hlo_vir_interval_t wide = {
+        range.low, hlo_vir_interval_whole_end(e->b, range, (int64_t)lanes * unroll)};
     emit_vectors(e, iv, wide, unroll, body, context);
     range.low = wide.end;
   }
-  const hlo_vir_range_t whole = {range.low, hlo_vir_range_whole_end(e->b, range, lanes)};
+  const hlo_vir_interval_t whole = {range.low, hlo_vir_interval_whole_end(e->b, range, lanes)};
   if (unroll == HLO_TILE_UNROLL_FREELY) {
     emit_free_vectors(e, iv, whole, body, context);
   } else {
     emit_vectors(e, iv, whole, 1, body, context);
   }
-  emit_rest(e, iv, (hlo_vir_range_t){whole.end, range.end}, body, context);
+  emit_rest(e, iv, (hlo_vir_interval_t){whole.end, range.end}, body, context);
   e->lane_iv = HLO_TILE_NO_LANES;
   e->lanes = saved_lanes;
   e->range = NULL;
@@ -259,7 +264,7 @@ void hlo_tile_emit_loop(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
     e->ivs[loop->iv] = NULL;
     return;
   }
-  const hlo_vir_range_t range = range_of(e, loop);
+  const hlo_vir_interval_t range = range_of(e, loop);
   const uint32_t lanes = hlo_tile_choose_lanes(e, op, loop);
   if (lanes > 1) {
     hlo_tile_emit_lane_loop(e, loop->iv, range, lanes, HLO_TILE_UNROLL_FREELY, emit_body,

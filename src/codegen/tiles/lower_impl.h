@@ -7,7 +7,7 @@
 #include "codegen/math/scalar.h"
 #include "codegen/tiles/lower.h"
 #include "codegen/tiles/position.h"
-#include "codegen/vir/range.h"
+#include "codegen/vir/interval.h"
 
 enum {
   HLO_TILE_NO_LANES = HLO_POSITION_NO_LANES,  // lane_iv: one lane
@@ -120,7 +120,7 @@ hlo_vir_elem_t hlo_tile_mask_elem(const hlo_tile_emitter_t* e, uint32_t lanes);
 /// copy: the number of the vector in the iteration.
 typedef void (*hlo_tile_body_t)(hlo_tile_emitter_t* e, uint32_t copy, void* context);
 /// Runs a loop over lanes: vectors, `unroll` per iteration, then the rest.
-void hlo_tile_emit_lane_loop(hlo_tile_emitter_t* e, uint32_t iv, hlo_vir_range_t range,
+void hlo_tile_emit_lane_loop(hlo_tile_emitter_t* e, uint32_t iv, hlo_vir_interval_t range,
                              uint32_t lanes, uint32_t unroll, hlo_tile_body_t body, void* context);
 /// Returns the lanes of a loop's values; 1: it has none.
 uint32_t hlo_tile_choose_lanes(const hlo_tile_emitter_t* e, const hlo_tile_op_t* op,

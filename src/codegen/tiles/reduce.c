@@ -165,8 +165,8 @@ static void emit_term_loops(hlo_tile_emitter_t* e, tile_reduction_t* r, uint32_t
     e->ivs[loop->iv] = NULL;
   } else if (last < op->loop_count) {
     const hlo_tile_loop_t* loop = &op->loops[last];
-    const hlo_vir_range_t range = {hlo_vir_iconst(e->b, loop->low),
-                                   hlo_vir_iconst(e->b, loop->end)};
+    const hlo_vir_interval_t range = {hlo_vir_iconst(e->b, loop->low),
+                                      hlo_vir_iconst(e->b, loop->end)};
     hlo_tile_emit_lane_loop(e, loop->iv, range, lanes, r->unroll, accumulate_lanes, r);
   } else {
     accumulate(e, r, 0, NULL);

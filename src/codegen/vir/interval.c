@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes ranges and unrolls loops over them (see range.h).
-#include "codegen/vir/range.h"
+// Computes ranges and unrolls loops over them (see interval.h).
+#include "codegen/vir/interval.h"
 
 #include "base/tuning.h"
 #include "codegen/vir/unroll.h"
 
-static bool is_known(hlo_vir_range_t range) {
+static bool is_known(hlo_vir_interval_t range) {
   return range.low->op == HLO_VIR_iconst && range.end->op == HLO_VIR_iconst;
 }
 
-bool hlo_vir_range_is_empty(hlo_vir_range_t range) {
+bool hlo_vir_interval_is_empty(hlo_vir_interval_t range) {
   return range.low == range.end || (is_known(range) && range.low->imm >= range.end->imm);
 }
 
-hlo_vir_value_t* hlo_vir_range_whole_end(hlo_vir_builder_t* b, hlo_vir_range_t range,
-                                         int64_t step) {
+hlo_vir_value_t* hlo_vir_interval_whole_end(hlo_vir_builder_t* b, hlo_vir_interval_t range,
+                                            int64_t step) {
   if (is_known(range)) {
     return hlo_vir_iconst(b, range.end->imm - (range.end->imm - range.low->imm) % step);
   }
@@ -23,20 +23,20 @@ hlo_vir_value_t* hlo_vir_range_whole_end(hlo_vir_builder_t* b, hlo_vir_range_t r
   return hlo_vir_index(b, HLO_VIR_iadd, range.low, count);
 }
 
-hlo_vir_range_t hlo_vir_range_of_chunk(hlo_vir_builder_t* b, hlo_vir_value_t* chunk, int64_t size,
-                                       hlo_vir_range_t all) {
+hlo_vir_interval_t hlo_vir_interval_of_chunk(hlo_vir_builder_t* b, hlo_vir_value_t* chunk,
+                                             int64_t size, hlo_vir_interval_t all) {
   hlo_vir_value_t* first = hlo_vir_index(b, HLO_VIR_imul, chunk, hlo_vir_iconst(b, size));
   hlo_vir_value_t* end = hlo_vir_index(b, HLO_VIR_iadd, first, hlo_vir_iconst(b, size));
   hlo_vir_value_t* low = hlo_vir_index(b, HLO_VIR_imax, first, all.low);
   end = hlo_vir_index(b, HLO_VIR_imin, end, all.end);
   // A range outside the chunk is empty, not of negative length.
-  return (hlo_vir_range_t){low, hlo_vir_index(b, HLO_VIR_imax, low, end)};
+  return (hlo_vir_interval_t){low, hlo_vir_index(b, HLO_VIR_imax, low, end)};
 }
 
-void hlo_vir_range_unroll_ends(hlo_vir_builder_t* b, hlo_vir_range_t range, uint32_t lanes,
-                               hlo_vir_value_t* out_ends[HLO_VIR_UNROLL_CHOICES]) {
+void hlo_vir_interval_unroll_ends(hlo_vir_builder_t* b, hlo_vir_interval_t range, uint32_t lanes,
+                                  hlo_vir_value_t* out_ends[HLO_VIR_UNROLL_CHOICES]) {
   for (uint32_t i = 0; i < HLO_VIR_UNROLL_CHOICES; ++i) {
-    out_ends[i] = hlo_vir_range_whole_end(b, range, (int64_t)lanes << i);
+    out_ends[i] = hlo_vir_interval_whole_end(b, range, (int64_t)lanes << i);
   }
 }
 
@@ -58,15 +58,15 @@ static uint32_t fitting_copies(const hlo_vir_registers_t* registers,
   return copies;
 }
 
-void hlo_vir_range_unroll(hlo_vir_builder_t* b, hlo_vir_value_t* loop, hlo_vir_range_t range,
-                          hlo_vir_value_t* const ends[HLO_VIR_UNROLL_CHOICES],
-                          const hlo_vir_registers_t* registers) {
+void hlo_vir_interval_unroll(hlo_vir_builder_t* b, hlo_vir_value_t* loop, hlo_vir_interval_t range,
+                             hlo_vir_value_t* const ends[HLO_VIR_UNROLL_CHOICES],
+                             const hlo_vir_registers_t* registers) {
   hlo_vir_pressure_t pressure;
   hlo_vir_measure_loop(b, loop, &pressure);
   const uint32_t copies = fitting_copies(registers, &pressure);
   hlo_vir_value_t* end = ends[__builtin_ctz(copies)];
-  if (copies == 1 || hlo_vir_range_is_empty((hlo_vir_range_t){range.low, end})) return;
+  if (copies == 1 || hlo_vir_interval_is_empty((hlo_vir_interval_t){range.low, end})) return;
   hlo_vir_unroll_loop(b, loop, range.low, end, copies);
   loop->operands[0] = end;
-  if (hlo_vir_range_is_empty((hlo_vir_range_t){end, range.end})) hlo_vir_drop_loop(loop);
+  if (hlo_vir_interval_is_empty((hlo_vir_interval_t){end, range.end})) hlo_vir_drop_loop(loop);
 }
