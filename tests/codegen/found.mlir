@@ -468,3 +468,9 @@ func.func @main(%x: tensor<3x4x10xi8>) -> tensor<3x4x1xi8> {
   %0 = stablehlo.slice %x [0:3, 0:4, 0:1] : (tensor<3x4x10xi8>) -> tensor<3x4x1xi8>
   return %0 : tensor<3x4x1xi8>
 }
+// -----
+// A padded convolution whose window is so short that it was multiplied as a narrow product, which reads in place.
+func.func @main(%x: tensor<1x1x6xf32>, %w: tensor<3x1x3xf32>) -> tensor<1x3x6xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = {pad = [[1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x1x6xf32>, tensor<3x1x3xf32>) -> tensor<1x3x6xf32>
+  return %0 : tensor<1x3x6xf32>
+}

@@ -37,6 +37,7 @@ static bool is_narrow(const hlo_matmul_t* m, const hlo_fusion_t* fusion) {
   }
   for (uint32_t side = 0; side < 2; ++side) {
     if (m->operands[side].dtype != m->dtype || m->operands[side].prologue.value) return false;
+    if (m->padding[side].is_used) return false;  // it would need a copy with zeros around it
   }
   for (uint32_t i = 0; i < fusion->node_count; ++i) {
     if (!goes_along(m, fusion->nodes[i])) return false;
