@@ -3,6 +3,7 @@
 """Times attention of growing lengths on hlocc, on hlocc without its kernel for it, and on XLA's cpu client.
 
   bench/attention.py                           the table of docs/performance.md
+  bench/attention.py --gradient                that of gradients; those of few scores without masks are not fused
   bench/attention.py --types bfloat16 --masks plain --lengths 2048
 
 All columns take turns in one process, and the best of the rounds counts. `gflops` counts the two products

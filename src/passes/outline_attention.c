@@ -299,11 +299,15 @@ static hlo_status_t outline_gradient(hlo_pass_ctx_t* ctx, const hlo_attention_tr
   return hlo_ok();
 }
 
+// Blocks that masks exclude pay for computing scores again; without masks, memory does.
 static bool is_training_profitable(const hlo_attention_training_t* t) {
+  const hlo_attention_t* a = &t->gradient.scores;
+  int64_t scores = a->rows * a->keys;
+  for (uint32_t i = 0; i < a->batch_count; ++i) scores *= a->batch[i];
   for (uint32_t i = 0; i < HLO_ATTENTION_GRADIENTS; ++i) {
     if (hlo_value_is_unused(t->roots[i])) return false;
   }
-  return is_profitable(&t->gradient.scores);
+  return is_profitable(a) && (a->has_masks || scores >= HLO_TUNING_ATTENTION_GRADIENT_MIN_SCORES);
 }
 
 // Outlines an attention with its gradients whose scores a product computes.
