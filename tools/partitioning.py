@@ -280,7 +280,7 @@ def page(tool):
              "at the end is not shown.", "",
              "Sizes that constraints inside of a program divide need not be multiples of the parts: the last parts are shorter, or "
              "empty, and masked where an operation combines elements. Operations that cannot take such parts (custom calls, groups "
-             "of several features of a convolution, reshapes that join or split the dimension) get parts of equal size over fewer "
+             "of several features of a convolution) get parts of equal size over fewer "
              "axes.", "",
              "| operation | | local | sum | exchange | gather |", "|---|---|---|---|---|---|"]
     for row in ROWS:

@@ -129,11 +129,15 @@ static inline void hlo_gen_broadcast(hlo_generator_t* g, uint32_t v) {
   hlo_gen_add(g, &to);
 }
 
-// Merges two neighbouring dimensions, or splits one.
+// Merges two neighbouring dimensions, splits one, or exchanges the sizes of two.
 static inline void hlo_gen_reshape(hlo_generator_t* g, uint32_t v) {
   const hlo_gen_shape_t from = g->shapes[v];
   hlo_gen_shape_t to = from;
-  if (from.rank >= 2 && hlo_gen_below(g, 2)) {
+  if (from.rank >= 2 && !hlo_gen_below(g, 4)) {
+    const uint32_t at = hlo_gen_below(g, from.rank - 1);
+    to.dims[at] = from.dims[at + 1];
+    to.dims[at + 1] = from.dims[at];
+  } else if (from.rank >= 2 && hlo_gen_below(g, 2)) {
     const uint32_t at = hlo_gen_below(g, from.rank - 1);
     to.dims[at] *= to.dims[at + 1];
     memmove(&to.dims[at + 1], &to.dims[at + 2], (from.rank - at - 2) * sizeof *to.dims);

@@ -228,6 +228,12 @@ hlo_status_t hlo_gather_before_loop(hlo_partitioner_t* p, hlo_node_t* loop,
 /// Builds a transform one of whose dimensions is divided; *out_is_built is false if it is not one.
 hlo_status_t hlo_partition_fft(hlo_op_plan_t* plan, bool* out_is_built) HLO_MUST_USE;
 
+// ---- partition_reshape.c: reshapes of parts of unequal size
+
+/// Builds a reshape of a divided dimension by sending what its parts do not share with those of the
+/// result; *out_is_built is false if that costs no less than what the rule says.
+hlo_status_t hlo_partition_reshape(hlo_op_plan_t* plan, bool* out_is_built) HLO_MUST_USE;
+
 // ---- partition_random.c: random bits
 
 /// Builds an rng_bit_generator whose major dimension is divided; *out_is_built is false if it is

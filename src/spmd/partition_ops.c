@@ -74,8 +74,8 @@ static bool has_factor(const hlo_op_plan_t* plan, uint32_t tensor, uint32_t fact
   return false;
 }
 
-// The rule of a custom call may have factors of operands, or results, alone, which say nothing of
-// how the call computes its parts.
+// The rule of a custom call, or of a reshape, may have factors of operands, or results, alone,
+// which say nothing of how parts are computed.
 static void restrict_own_factors(hlo_op_plan_t* plan) {
   const uint32_t operands = plan->node->operand_count;
   for (uint32_t f = 0; f < plan->rule->factor_count; ++f) {
@@ -103,7 +103,9 @@ static void find_divisible_factors(hlo_op_plan_t* plan) {
     }
   }
   if (plan->node->op == HLO_OP_convolution) restrict_spatial_factors(plan);
-  if (plan->node->op == HLO_OP_custom_call) restrict_own_factors(plan);
+  if (plan->node->op == HLO_OP_custom_call || plan->node->op == HLO_OP_reshape) {
+    restrict_own_factors(plan);
+  }
   if (plan->node->op == HLO_OP_gather || plan->node->op == HLO_OP_scatter) {
     hlo_restrict_index_factors(plan);
   }
@@ -581,29 +583,32 @@ static hlo_status_t partition_iota(hlo_op_plan_t* plan) {
   return hlo_local_set(p, result, spec, value);
 }
 
+// Builds ops that are not the same op of parts.
+static hlo_status_t partition_specially(hlo_op_plan_t* plan, bool* out_is_built) {
+  *out_is_built = false;
+  if (!plan->rule) return hlo_ok();
+  switch (plan->node->op) {
+    case HLO_OP_dynamic_slice: *out_is_built = true; return hlo_partition_dynamic_slice(plan);
+    case HLO_OP_dynamic_update_slice: *out_is_built = true; return hlo_partition_update_slice(plan);
+    case HLO_OP_concatenate: return hlo_partition_concatenate(plan, out_is_built);
+    case HLO_OP_fft: return hlo_partition_fft(plan, out_is_built);
+    case HLO_OP_reshape: return hlo_partition_reshape(plan, out_is_built);
+    default: return hlo_ok();
+  }
+}
+
 hlo_status_t hlo_partition_op(hlo_partitioner_t* p, hlo_node_t* node) {
   hlo_op_plan_t plan = {.p = p, .node = node};
+  bool is_built;
   if (node->op == HLO_OP_iota) return partition_iota(&plan);
   if (node->op == HLO_OP_rng_bit_generator) {
-    bool is_built;
     HLO_TRY(hlo_partition_random_bits(&plan, &is_built));
     if (is_built) return hlo_ok();
   }
   HLO_TRY(hlo_sharding_rule_make(node, &p->spmd->arena, &plan.rule));
   HLO_TRY(plan_op(&plan));
-  if (plan.rule && node->op == HLO_OP_dynamic_slice) return hlo_partition_dynamic_slice(&plan);
-  if (plan.rule && node->op == HLO_OP_dynamic_update_slice)
-    return hlo_partition_update_slice(&plan);
-  if (plan.rule && node->op == HLO_OP_concatenate) {
-    bool is_built;
-    HLO_TRY(hlo_partition_concatenate(&plan, &is_built));
-    if (is_built) return hlo_ok();
-  }
-  if (plan.rule && node->op == HLO_OP_fft) {
-    bool is_built;
-    HLO_TRY(hlo_partition_fft(&plan, &is_built));
-    if (is_built) return hlo_ok();
-  }
+  HLO_TRY(partition_specially(&plan, &is_built));
+  if (is_built) return hlo_ok();
   hlo_node_t* local = NULL;
   HLO_TRY(build_local(&plan, &local));
   if (plan.candidates.count) return hlo_partition_top_k(&plan, local);
