@@ -73,12 +73,18 @@ static bool place_parts(const hlo_mesh_t* mesh, const int64_t* positions, mesh_p
   return true;
 }
 
+typedef struct builder_mesh {
+  const hlo_mesh_t* mesh;
+  bool is_manual;    // of a manual computation, which may use numbers of partitions
+  bool is_remapped;  // its axes have no common division with those of the others
+} builder_mesh_t;
+
 typedef struct grid_builder {
   hlo_arena_t* arena;
   hlo_grid_t* grid;
   cuts_t cuts;
   uint32_t mesh_count, mesh_capacity;
-  const hlo_mesh_t** meshes;
+  builder_mesh_t* meshes;
 } grid_builder_t;
 
 static bool has_grid_order(const grid_builder_t* b, const hlo_mesh_t* mesh) {
@@ -103,8 +109,8 @@ static bool find_parts(const grid_builder_t* b, const hlo_mesh_t* mesh, mesh_par
          place_parts(mesh, b->grid->positions, parts, *out_count);
 }
 
-// Adds the boundaries of a mesh.
-static hlo_status_t cut_mesh(grid_builder_t* b, const hlo_mesh_t* mesh) {
+// Adds the boundaries of a mesh; false if some are in conflict with others.
+static bool add_cuts(grid_builder_t* b, const hlo_mesh_t* mesh) {
   mesh_part_t parts[HLO_GRID_AXES_MAX];
   uint32_t count;
   bool can = true;
@@ -114,12 +120,33 @@ static hlo_status_t cut_mesh(grid_builder_t* b, const hlo_mesh_t* mesh) {
       stride /= mesh->axes[i].size;
       can = can && add_cut(&b->cuts, stride);
     }
-    return can ? hlo_ok() : refuse_mesh(mesh);
+    return can;
   }
   for (uint32_t j = 0; can && j < count; ++j) {
     can = add_cut(&b->cuts, parts[j].stride) && add_cut(&b->cuts, parts[j].stride * parts[j].size);
   }
-  return can ? hlo_ok() : refuse_mesh(mesh);
+  return can;
+}
+
+// Adds the boundaries of a mesh, or lets its axes be any axes of the grid of their sizes: which
+// device has which part matters only at the entry, and in manual computations.
+static hlo_status_t cut_mesh(grid_builder_t* b, builder_mesh_t* mesh) {
+  const cuts_t before = b->cuts;
+  if (add_cuts(b, mesh->mesh)) return hlo_ok();
+  if (mesh->is_manual) return refuse_mesh(mesh->mesh);
+  b->cuts = before;
+  mesh->is_remapped = true;
+  return hlo_ok();
+}
+
+// Meshes of manual computations decide.
+static hlo_status_t cut_meshes(grid_builder_t* b) {
+  for (uint32_t turn = 0; turn < 2; ++turn) {
+    for (uint32_t i = 0; i < b->mesh_count; ++i) {
+      if (b->meshes[i].is_manual == (turn == 0)) HLO_TRY(cut_mesh(b, &b->meshes[i]));
+    }
+  }
+  return hlo_ok();
 }
 
 // Makes the axes between the boundaries, of prime sizes.
@@ -147,6 +174,30 @@ static hlo_status_t append_axis(const hlo_grid_t* grid, int64_t stride, int64_t 
   while (i < grid->axis_count && (grid->strides[i] != stride || grid->sizes[i] != size)) ++i;
   if (i == grid->axis_count) return hlo_internal_error("an axis of a mesh is not in the grid");
   axes[(*count)++] = (uint8_t)i;
+  return hlo_ok();
+}
+
+// Divides the axes of a mesh by those of the grid that have the sizes of their prime factors.
+static hlo_status_t remap_mesh(const grid_builder_t* b, hlo_grid_mesh_t* map) {
+  const hlo_grid_t* grid = b->grid;
+  mesh_part_t parts[HLO_GRID_AXES_MAX];
+  uint32_t part_count = 0, next = 0;
+  hlo_axis_set_t used = 0;
+  map->is_permuted = true;
+  if (!divide_mesh(map->mesh, parts, &part_count)) return refuse_mesh(map->mesh);
+  for (uint32_t i = 0; i <= map->mesh->axis_count; ++i) {
+    map->firsts[i] = (uint8_t)next;
+    for (; next < part_count && parts[next].axis == i; ++next) {
+      uint8_t a = 0;
+      while (a < grid->axis_count &&
+             ((used & hlo_axis_bit(a)) || grid->sizes[a] != (uint32_t)parts[next].size)) {
+        ++a;
+      }
+      if (a == grid->axis_count) return hlo_internal_error("an axis of a mesh is not in the grid");
+      used |= hlo_axis_bit(a);
+      map->axes[next] = a;
+    }
+  }
   return hlo_ok();
 }
 
@@ -192,11 +243,15 @@ static bool is_same_mesh(const hlo_mesh_t* a, const hlo_mesh_t* b) {
   return is_same;
 }
 
+static bool is_known_mesh(const hlo_mesh_t* mesh, const hlo_mesh_t* known) {
+  return mesh == known || (!mesh->name && is_same_mesh(mesh, known));
+}
+
 static hlo_status_t add_mesh(grid_builder_t* b, const hlo_mesh_t* mesh) {
   // A mesh of one device divides nothing.
   if (hlo_mesh_is_maximal(mesh) || mesh->device_count == 1) return hlo_ok();
   for (uint32_t i = 0; i < b->mesh_count; ++i) {
-    if (mesh == b->meshes[i] || (!mesh->name && is_same_mesh(mesh, b->meshes[i]))) return hlo_ok();
+    if (is_known_mesh(mesh, b->meshes[i].mesh)) return hlo_ok();
   }
   if (mesh->device_count != b->grid->device_count) {
     return hlo_invalid_argument("mesh @%s has %lld devices, but the program %u partitions",
@@ -207,7 +262,26 @@ static hlo_status_t add_mesh(grid_builder_t* b, const hlo_mesh_t* mesh) {
   if (!HLO_ARENA_GROW(b->arena, b->meshes, b->mesh_count, b->mesh_capacity)) {
     return hlo_arena_status(b->arena);
   }
-  b->meshes[b->mesh_count++] = mesh;
+  b->meshes[b->mesh_count++] = (builder_mesh_t){.mesh = mesh};
+  return hlo_ok();
+}
+
+// Finds the meshes of manual computations.
+static hlo_status_t mark_manual_meshes(void* context, hlo_node_t* node) {
+  static const hlo_attr_id_t ids[] = {HLO_ATTR_in_shardings, HLO_ATTR_out_shardings};
+  grid_builder_t* b = context;
+  if (node->op != HLO_OP_sdy_manual_computation) return hlo_ok();
+  for (size_t i = 0; i < sizeof ids / sizeof *ids; ++i) {
+    const hlo_attr_t* attr = hlo_node_attr(node, ids[i]);
+    const hlo_sharding_t* const* list = NULL;
+    uint32_t count = 0;
+    if (attr) HLO_TRY(hlo_sharding_parse_list(node->parent->module, attr, &count, &list));
+    for (uint32_t k = 0; k < count; ++k) {
+      for (uint32_t m = 0; m < b->mesh_count; ++m) {
+        b->meshes[m].is_manual |= is_known_mesh(list[k]->mesh, b->meshes[m].mesh);
+      }
+    }
+  }
   return hlo_ok();
 }
 
@@ -252,14 +326,15 @@ static hlo_status_t collect_meshes(grid_builder_t* b, hlo_module_t* module) {
     const hlo_attr_t* dict = attrs ? attrs[i < inputs ? i : i - inputs] : NULL;
     HLO_TRY(add_inline_mesh(b, module, hlo_attr_dict_get(dict, "sdy.sharding")));
   }
-  return hlo_module_walk(module, false, add_inline_meshes, b);
+  HLO_TRY(hlo_module_walk(module, false, add_inline_meshes, b));
+  return hlo_module_walk(module, true, mark_manual_meshes, b);
 }
 
 // The grid has the device order of a mesh without device_ids, or else that of the first mesh.
 static hlo_status_t order_devices(grid_builder_t* b) {
-  const hlo_mesh_t* first = b->mesh_count ? b->meshes[0] : NULL;
+  const hlo_mesh_t* first = b->mesh_count ? b->meshes[0].mesh : NULL;
   for (uint32_t i = 0; i < b->mesh_count; ++i) {
-    if (!b->meshes[i]->device_ids) first = b->meshes[i];
+    if (!b->meshes[i].mesh->device_ids) first = b->meshes[i].mesh;
   }
   const uint32_t count = b->grid->device_count;
   b->grid->device_ids = first ? first->device_ids : NULL;
@@ -280,13 +355,13 @@ hlo_status_t hlo_grid_create(hlo_module_t* module, uint32_t device_count, hlo_ar
   add_cut(&b.cuts, device_count);
   HLO_TRY(collect_meshes(&b, module));
   HLO_TRY(order_devices(&b));
-  for (uint32_t i = 0; i < b.mesh_count; ++i) HLO_TRY(cut_mesh(&b, b.meshes[i]));
+  HLO_TRY(cut_meshes(&b));
   HLO_TRY(make_axes(&b));
   hlo_grid_mesh_t* maps = hlo_arena_array(arena, b.mesh_count, sizeof *maps);
   if (!maps) return hlo_arena_status(arena);
   for (uint32_t i = 0; i < b.mesh_count; ++i) {
-    maps[i] = (hlo_grid_mesh_t){.mesh = b.meshes[i]};
-    HLO_TRY(map_mesh(&b, &maps[i]));
+    maps[i] = (hlo_grid_mesh_t){.mesh = b.meshes[i].mesh};
+    HLO_TRY(b.meshes[i].is_remapped ? remap_mesh(&b, &maps[i]) : map_mesh(&b, &maps[i]));
   }
   grid->mesh_count = b.mesh_count;
   grid->meshes = maps;

@@ -16,7 +16,8 @@ enum { HLO_GRID_AXES_MAX = 32 };
 typedef uint32_t hlo_axis_set_t;
 
 /// How a mesh lies in the grid. If its device order has no axes in common with the grid's, the mesh
-/// is permuted: its axes are those of a mesh of its shape in the grid's order, and arguments and
+/// is permuted: its axes are those of a mesh of its shape in the grid's order, or any of their
+/// sizes if that has no common division with other meshes (3 x 2 beside 2 x 3), and arguments and
 /// results on it are sent to and from their devices. Elsewhere the order is of no consequence.
 typedef struct hlo_grid_mesh {
   const hlo_mesh_t* mesh;
@@ -54,8 +55,8 @@ typedef struct hlo_spec {
 } hlo_spec_t;
 
 /// Makes the grid of all meshes of the module, and of those inside of its shardings.
-/// errors : UNIMPLEMENTED (meshes whose axes have no common division), INVALID_ARGUMENT,
-/// RESOURCE_EXHAUSTED
+/// errors : UNIMPLEMENTED (meshes of manual computations whose axes have no common division),
+/// INVALID_ARGUMENT, RESOURCE_EXHAUSTED
 hlo_status_t hlo_grid_create(hlo_module_t* module, uint32_t device_count, hlo_arena_t* arena,
                              const hlo_grid_t** out_grid) HLO_MUST_USE;
 /// Returns how a mesh of the module lies in the grid; NULL for a maximal mesh.

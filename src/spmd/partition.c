@@ -523,7 +523,8 @@ static hlo_status_t state_shardings(hlo_partitioner_t* p, const hlo_type_t* type
     HLO_TRY(find_mesh(p, (*attrs)[i], &mesh));
     const hlo_grid_mesh_t* map = mesh ? hlo_grid_find_mesh(p->grid, mesh) : NULL;
     const bool is_tensor = hlo_type_is_tensor(type->elements[first + i]);
-    meshes[i] = map && map->is_permuted && is_tensor ? map : NULL;
+    const bool is_whole = !is_tensor || hlo_spec_axis_count(side->specs[i]) == 0;
+    meshes[i] = map && map->is_permuted && !is_whole ? map : NULL;
     HLO_TRY(state_sharding(p, type->elements[first + i], side->specs[i], mesh, &(*attrs)[i]));
   }
   return hlo_ok();

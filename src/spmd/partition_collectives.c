@@ -291,7 +291,8 @@ hlo_value_t* hlo_build_mesh_permute(hlo_partitioner_t* p, hlo_value_t* local,
   uint32_t* targets = hlo_arena_array(&p->spmd->arena, count, sizeof *targets);
   if (!local || !targets) return NULL;
   for (uint32_t i = 0; i < count; ++i) {
-    const int64_t device = mesh->mesh->device_ids ? mesh->mesh->device_ids[i] : i;
+    const int64_t at = hlo_grid_index(p->grid, mesh->axes, mesh->firsts[mesh->mesh->axis_count], i);
+    const int64_t device = mesh->mesh->device_ids ? mesh->mesh->device_ids[at] : at;
     const uint32_t other = (uint32_t)p->grid->positions[device];
     targets[is_argument ? other : i] = is_argument ? i : other;
   }

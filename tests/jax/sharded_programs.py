@@ -252,4 +252,22 @@ def heat(count):
     return run(grid)
 
 
-PROGRAMS = [explicit_transformer, mixed_axes, decoding, ring_attention, divided_optimizer, hosts, stacked_layers, heat]
+def two_meshes(count):
+    """Values of a mesh of 2 x 3 devices go to shards of one of 3 x 2, and back."""
+    first, second = mesh_of((2, 3), ("a", "b"), count), mesh_of((3, 2), ("c", "d"), count)
+    _, f = draws()
+
+    def number_rows(part):
+        return part + lax.axis_index("c") * part.shape[0] + jnp.arange(part.shape[0])[:, None]
+
+    @functools.partial(jax.jit, out_shardings=(NamedSharding(first, P("b")), NamedSharding(second, P("c", "d"))))
+    def step(x):
+        shards = jax.shard_map(number_rows, mesh=second, in_specs=P("c", "d"), out_specs=P("c", "d"))(jnp.sin(x))
+        back = lax.with_sharding_constraint(shards, NamedSharding(first, P("a", "b")))
+        return back @ x, back.T
+
+    return step(jax.device_put(f(12, 12), NamedSharding(first, P("a", "b"))))
+
+
+PROGRAMS = [explicit_transformer, mixed_axes, decoding, ring_attention, divided_optimizer, hosts, stacked_layers, heat,
+            two_meshes]
