@@ -41,7 +41,7 @@ static double compute_ns(const hlo_scheduler_t* s, const hlo_node_t* node, doubl
       cost.flops / machine->flops_per_ns + cost.transcendentals / machine->functions_per_ns;
   const double memory = cost.bytes_accessed / machine->memory_bytes_per_ns;
   const double launch = s->is_inside && s->is_inside[node->index] ? 0 : machine->launch_ns;
-  return launch + (work > memory ? work : memory);
+  return hlo_schedule_machine_op_ns(machine, launch, work, memory);
 }
 
 static double type_bytes(const hlo_type_t* type) {

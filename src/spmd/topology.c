@@ -35,6 +35,12 @@ bool hlo_schedule_machine(const char* name, hlo_schedule_machine_t* out_machine)
   return false;
 }
 
+double hlo_schedule_machine_op_ns(const hlo_schedule_machine_t* machine, double launch_ns,
+                                  double work_ns, double memory_ns) {
+  if (!machine->is_overlapped) return launch_ns + work_ns + memory_ns;
+  return launch_ns + (work_ns > memory_ns ? work_ns : memory_ns);
+}
+
 uint64_t hlo_topology_capacity(const hlo_schedule_machine_t* machine) {
   uint64_t capacity = 1;
   for (uint32_t i = 0; i < machine->level_count; ++i) capacity *= machine->levels[i].children;

@@ -29,7 +29,7 @@ typedef struct hlo_schedule_machine {
   double flops_per_ns, functions_per_ns, memory_bytes_per_ns;
   double launch_ns;         // to begin an op
   double memory_gibibytes;  // of a device; 0: not known
-  bool is_overlapped;       // links move data while processors compute
+  bool is_overlapped;       // links and memories move data while processors compute
   const char* doc;
   uint32_t level_count;
   hlo_topology_level_t levels[HLO_TOPOLOGY_LEVELS_MAX];
@@ -43,13 +43,17 @@ bool hlo_schedule_machine(const char* name, hlo_schedule_machine_t* out_machine)
 ///   compute FLOPS FUNCTIONS MEMORY_BYTES   (each per ns)
 ///   launch NS
 ///   memory GIBIBYTES
-///   overlap yes|no   (links move data while processors compute; yes if it is missing)
+///   overlap yes|no   (links and memories move data while processors compute; yes if missing)
 ///   level NAME switch|ring CHILDREN LINK_BYTES_PER_NS LATENCY_NS   (innermost first)
 /// owner  : names are in the arena. errors : INVALID_ARGUMENT (names the line), RESOURCE_EXHAUSTED
 hlo_status_t hlo_schedule_machine_parse(const char* text, hlo_arena_t* arena,
                                         hlo_schedule_machine_t* out_machine) HLO_MUST_USE;
 /// Writes what hlo_schedule_machine_parse() reads.
 void hlo_schedule_machine_print(const hlo_schedule_machine_t* machine, hlo_strbuf_t* out);
+/// Returns the time of an op: to begin it (or 0), then the longer of its arithmetic and its memory
+/// accesses, or both where the same instructions do both.
+double hlo_schedule_machine_op_ns(const hlo_schedule_machine_t* machine, double launch_ns,
+                                  double work_ns, double memory_ns);
 /// Returns the number of devices that the levels have room for; 0: any number.
 uint64_t hlo_topology_capacity(const hlo_schedule_machine_t* machine);
 

@@ -203,16 +203,18 @@ static void add_product_ns(const einsum_t* e, const product_t* m, double* whole,
   const double parts = (double)e->parts;
   hlo_cost_t cost = {0};
   hlo_node_cost_add(m->dot, &cost);
-  *whole += machine->launch_ns + larger(cost.flops / machine->flops_per_ns,
-                                        cost.bytes_accessed / machine->memory_bytes_per_ns);
+  *whole +=
+      hlo_schedule_machine_op_ns(machine, machine->launch_ns, cost.flops / machine->flops_per_ns,
+                                 cost.bytes_accessed / machine->memory_bytes_per_ns);
   // Each part reads its operands, and writes its result, or adds it to the sum.
   const double result = hlo_type_work_bytes(m->sum_type);
   const bool is_part = e->collective->op == HLO_OP_all_gather && m->result_dim != NO_DIM;
   const double added = is_part ? 2 * result / parts : 3 * result;
   const double other = hlo_type_work_bytes(hlo_node_operand_type(m->dot, 1 - m->side));
   const double touched = cost.bytes_accessed / parts + added + (m->other_dim == NO_DIM ? other : 0);
-  *part += 2 * machine->launch_ns + larger(cost.flops / parts / machine->flops_per_ns,
-                                           touched / machine->memory_bytes_per_ns);
+  *part += hlo_schedule_machine_op_ns(machine, 2 * machine->launch_ns,
+                                      cost.flops / parts / machine->flops_per_ns,
+                                      touched / machine->memory_bytes_per_ns);
 }
 
 // Finds whether the loop takes less time than the collective and the products.
