@@ -210,6 +210,13 @@ static const template_t templates[HLO_VIR_OPCODE_COUNT] = {
     [HLO_VIR_slide_up] = {"$A va", "r_[i] = i < $I ? 0 : a_[i - $I]", LANES_A},
     [HLO_VIR_permute] = {"$A va, $B vb", "r_[i] = a_[i / part * part + b_[i]]",
                          LANES_A LANES_B PARTS},
+    [HLO_VIR_recast] = {"$A va",
+                        "__builtin_memcpy(&r_[i], (const char*)&va + i * sizeof *r_, sizeof *r_)",
+                        ""},
+    [HLO_VIR_permute_pair] = {"$A va, $B vb, $C vc",
+                              "const int at = (uint8_t)c_[i] % (2 * $n);\n"
+                              "    r_[i] = at < $n ? a_[at] : b_[at - $n]",
+                              LANES_A LANES_B LANES_C},
 };
 
 // With a mask as the last operand: only lanes with a set mask are accessed.

@@ -179,6 +179,8 @@ void hlo_target_init(const hlo_cpu_t* cpu, hlo_target_t* out_target) {
       .cpu = *cpu,
       .has_dot_u8s8 = has_quads(cpu),
       .has_dot_bf16 = hlo_cpu_has(cpu, HLO_CPU_AVX512BF16) && cpu->level >= HLO_CPU_LEVEL_AVX512,
+      .has_permute_pair =
+          hlo_cpu_has(cpu, HLO_CPU_AVX512VBMI) && cpu->level >= HLO_CPU_LEVEL_AVX512,
       .subnormals = hlo_env_default()->subnormals,
       .has_half = hlo_cpu_has(cpu, HLO_CPU_AVX512FP16) && cpu->level >= HLO_CPU_LEVEL_AVX512,
       .has_scale = cpu->level >= HLO_CPU_LEVEL_AVX512,

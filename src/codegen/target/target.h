@@ -18,6 +18,7 @@ typedef struct hlo_target {
   bool has_parts;                   // the same for masks that are constants: the first few elements
   bool has_permute;                 // lanes move freely in a few instructions
   bool has_dot_u8s8, has_dot_bf16;  // of the vector IR
+  bool has_permute_pair;            // of the vector IR
   bool has_half;                    // arithmetic on f16; not yet run on real hardware
   bool has_scale;                   // of the vector IR
   bool has_fma;                     // as one instruction; otherwise sums of products round twice

@@ -281,6 +281,15 @@ static uint64_t first_lanes(int64_t count) {
   return count <= 0 ? 0 : count >= 64 ? UINT64_MAX : (UINT64_C(1) << count) - 1;
 }
 
+// Returns the `bits` bits of lane i, where the bits of the lanes are in sequence.
+static uint64_t recast_lane(const uint64_t* lanes, uint32_t from_bits, uint32_t bits, uint32_t i) {
+  if (bits <= from_bits) return lanes[i * bits / from_bits] >> i * bits % from_bits;
+  const uint32_t count = bits / from_bits;
+  uint64_t value = 0;
+  for (uint32_t k = 0; k < count; ++k) value |= lanes[i * count + k] << k * from_bits;
+  return value;
+}
+
 // Computes lane i of a CROSS op whose result is a vector; false for a lane out of range.
 static bool cross_lane(const run_t* run, const hlo_vir_value_t* value, uint32_t i, uint64_t* out) {
   uint32_t half = value->type.lanes / 2;
@@ -303,6 +312,14 @@ static bool cross_lane(const run_t* run, const hlo_vir_value_t* value, uint32_t 
       break;
     }
     case HLO_VIR_slide_up: *out = (int64_t)i < value->imm ? 0 : a[i - value->imm]; break;
+    case HLO_VIR_recast:
+      *out = recast_lane(a, bits_of(value->operands[0]), bits_of(value), i);
+      break;
+    case HLO_VIR_permute_pair: {
+      const uint64_t at = lanes_of(run, value->operands[2])[i] % (2 * value->type.lanes);
+      *out = at < value->type.lanes ? a[at] : b[at - value->type.lanes];
+      break;
+    }
     default: {  // permute
       const uint32_t part = value->imm ? (uint32_t)value->imm : value->type.lanes;
       if (b[i] >= part) return false;

@@ -26,9 +26,10 @@ typedef struct random_vir_options {
   bool is_entry;
   bool has_calls;  // to the runtime's call_library, with any four words
   bool is_plain;   // hlo_vir_builder_t::is_plain
-  bool has_dots;   // includes DOT ops
-  bool has_halves; // includes HALF ops
-  bool has_scale;  // includes `scale`
+  bool has_permute_pair;
+  bool has_dots;    // includes DOT ops
+  bool has_halves;  // includes HALF ops
+  bool has_scale;   // includes `scale`
   /// Returns true if an op of this result and operand element may be used; NULL: all. For back ends
   /// that lack some.
   bool (*accepts)(hlo_vir_opcode_t op, hlo_vir_type_t result, hlo_vir_elem_t operand);
@@ -278,7 +279,8 @@ static hlo_vir_value_t* random_vir_halves(random_vir_t* r, hlo_vir_opcode_t op,
   hlo_vir_type_t half = hlo_vir_type((hlo_vir_elem_t)type.elem, type.lanes / 2);
   if (type.lanes < 2) return NULL;
   if (op == HLO_VIR_zip_low || op == HLO_VIR_zip_high) {
-    uint32_t part = type.elem == HLO_VIR_MASK ? 0 : 128 / hlo_vir_elem_bits((hlo_vir_elem_t)type.elem);
+    uint32_t part =
+        type.elem == HLO_VIR_MASK ? 0 : 128 / hlo_vir_elem_bits((hlo_vir_elem_t)type.elem);
     if (part >= type.lanes || random_vir_below(r, 2)) part = 0;
     hlo_vir_value_t* pair[] = {random_vir_want(r, type), random_vir_want(r, type)};
     return hlo_vir_emit(&r->b, op, type, 0, part, 2, pair);
@@ -309,10 +311,22 @@ static hlo_vir_value_t* random_vir_permute(random_vir_t* r, hlo_vir_type_t type)
                       (hlo_vir_value_t*[]){random_vir_want(r, type), lanes});
 }
 
+static hlo_vir_value_t* random_vir_recast(random_vir_t* r, hlo_vir_type_t type) {
+  const hlo_vir_elem_t elem =
+      (hlo_vir_elem_t)(HLO_VIR_I8 + random_vir_below(r, HLO_VIR_F64 - HLO_VIR_I8 + 1));
+  const uint32_t bits = hlo_vir_elem_bits((hlo_vir_elem_t)type.elem) * type.lanes;
+  if (r->options.max_lanes == 1) return NULL;
+  if (bits < hlo_vir_elem_bits(elem) || bits / hlo_vir_elem_bits(elem) > HLO_VIR_MAX_LANES)
+    return NULL;
+  hlo_vir_value_t* x = random_vir_want(r, type);
+  return hlo_vir_emit(&r->b, HLO_VIR_recast, hlo_vir_type(elem, bits / hlo_vir_elem_bits(elem)), 0,
+                      0, 1, &x);
+}
+
 static hlo_vir_value_t* random_vir_cross_op(random_vir_t* r) {
   hlo_vir_builder_t* b = &r->b;
   hlo_vir_opcode_t op =
-      HLO_VIR_lane_iota + random_vir_below(r, HLO_VIR_permute - HLO_VIR_lane_iota + 1);
+      HLO_VIR_lane_iota + random_vir_below(r, HLO_VIR_permute_pair - HLO_VIR_lane_iota + 1);
   hlo_vir_type_t type = random_vir_vector_type(r, HLO_VIR_I8, HLO_VIR_F64);
   hlo_vir_type_t one = hlo_vir_type((hlo_vir_elem_t)type.elem, 1);
   if (random_vir_is_float(type.elem) &&
@@ -342,6 +356,15 @@ static hlo_vir_value_t* random_vir_cross_op(random_vir_t* r) {
       return hlo_vir_unary_imm(b, op, random_vir_want(r, type),
                                random_vir_below(r, type.lanes + 2u));
     case HLO_VIR_permute: return random_vir_permute(r, type);
+    case HLO_VIR_recast: return random_vir_recast(r, type);
+    case HLO_VIR_permute_pair: {
+      if (!r->options.has_permute_pair) return NULL;
+      type = random_vir_vector_type(r, HLO_VIR_I8, HLO_VIR_I8);
+      if (type.lanes < 16) return NULL;
+      hlo_vir_value_t* three[] = {random_vir_want(r, type), random_vir_want(r, type),
+                                  random_vir_want(r, type)};
+      return hlo_vir_emit(b, op, type, 0, 0, 3, three);
+    }
     default: return random_vir_halves(r, op, type);
   }
 }

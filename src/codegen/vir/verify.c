@@ -15,19 +15,46 @@ enum { MAX_FAULTS = 20, MAX_DEPTH = 400 };
 //   j integers of 32 or 64 bits, T's lanes   X, M: INDEX, mask, may be absent
 // The result comes first.
 static const char* const signatures[HLO_VIR_OPCODE_COUNT] = {
-    [HLO_VIR_for] = "xxx",        [HLO_VIR_loop] = "v",         [HLO_VIR_break_if] = "vx",
-    [HLO_VIR_if] = "vx",          [HLO_VIR_var] = "aa",         [HLO_VIR_set] = "vaa",
-    [HLO_VIR_return] = "vx",      [HLO_VIR_call] = "xXXXX",     [HLO_VIR_suspend] = "v",
-    [HLO_VIR_iload] = "xxX",      [HLO_VIR_istore] = "vxxX",    [HLO_VIR_load] = "txXM",
-    [HLO_VIR_store] = "vtxXM",    [HLO_VIR_load_splat] = "txX", [HLO_VIR_gather] = "txjM",
-    [HLO_VIR_scatter] = "vtxjM",  [HLO_VIR_prefetch] = "vxX",   [HLO_VIR_const] = "t",
-    [HLO_VIR_mask_const] = "m",   [HLO_VIR_lane_iota] = "i",    [HLO_VIR_splat] = "t1",
-    [HLO_VIR_splat_index] = "ix", [HLO_VIR_to_index] = "xs",    [HLO_VIR_mask_first] = "mx",
-    [HLO_VIR_mask_bits] = "xm",   [HLO_VIR_lower_half] = "td",  [HLO_VIR_upper_half] = "td",
-    [HLO_VIR_join] = "thh",       [HLO_VIR_slide_up] = "tt",    [HLO_VIR_permute] = "ttp",
-    [HLO_VIR_zip_low] = "ttt",    [HLO_VIR_zip_high] = "ttt",   [HLO_VIR_select] = "tmtt",
-    [HLO_VIR_fcmp] = "mff",       [HLO_VIR_scmp] = "mii",       [HLO_VIR_ucmp] = "mii",
-    [HLO_VIR_tile_load] = "vxx",  [HLO_VIR_tile_store] = "vxx",
+    [HLO_VIR_for] = "xxx",
+    [HLO_VIR_loop] = "v",
+    [HLO_VIR_break_if] = "vx",
+    [HLO_VIR_if] = "vx",
+    [HLO_VIR_var] = "aa",
+    [HLO_VIR_set] = "vaa",
+    [HLO_VIR_return] = "vx",
+    [HLO_VIR_call] = "xXXXX",
+    [HLO_VIR_suspend] = "v",
+    [HLO_VIR_iload] = "xxX",
+    [HLO_VIR_istore] = "vxxX",
+    [HLO_VIR_load] = "txXM",
+    [HLO_VIR_store] = "vtxXM",
+    [HLO_VIR_load_splat] = "txX",
+    [HLO_VIR_gather] = "txjM",
+    [HLO_VIR_scatter] = "vtxjM",
+    [HLO_VIR_prefetch] = "vxX",
+    [HLO_VIR_const] = "t",
+    [HLO_VIR_mask_const] = "m",
+    [HLO_VIR_lane_iota] = "i",
+    [HLO_VIR_splat] = "t1",
+    [HLO_VIR_splat_index] = "ix",
+    [HLO_VIR_to_index] = "xs",
+    [HLO_VIR_mask_first] = "mx",
+    [HLO_VIR_mask_bits] = "xm",
+    [HLO_VIR_lower_half] = "td",
+    [HLO_VIR_upper_half] = "td",
+    [HLO_VIR_join] = "thh",
+    [HLO_VIR_slide_up] = "tt",
+    [HLO_VIR_permute] = "ttp",
+    [HLO_VIR_zip_low] = "ttt",
+    [HLO_VIR_zip_high] = "ttt",
+    [HLO_VIR_select] = "tmtt",
+    [HLO_VIR_recast] = "tr",
+    [HLO_VIR_permute_pair] = "tttt",
+    [HLO_VIR_fcmp] = "mff",
+    [HLO_VIR_scmp] = "mii",
+    [HLO_VIR_ucmp] = "mii",
+    [HLO_VIR_tile_load] = "vxx",
+    [HLO_VIR_tile_store] = "vxx",
 };
 
 static const char* signature(hlo_vir_opcode_t op) {
@@ -86,6 +113,9 @@ static bool fits_letter(char letter, hlo_vir_type_t type, hlo_vir_type_t bound) 
     case 'M': return type.elem == HLO_VIR_MASK && type.lanes == bound.lanes;
     case '1': return type.elem == bound.elem && type.lanes == 1;
     case 's': return is_int(type) && type.lanes == 1;
+    case 'r':
+      return (is_int(type) || is_float(type)) &&
+             bits * type.lanes == hlo_vir_elem_bits((hlo_vir_elem_t)bound.elem) * bound.lanes;
     case 'd': return type.elem == bound.elem && type.lanes == bound.lanes * 2;
     case 'h': return type.elem == bound.elem && type.lanes * 2 == bound.lanes;
     case 'p':
@@ -241,6 +271,9 @@ static void check_imm(checker_t* c, const hlo_vir_value_t* value) {
     case HLO_VIR_zip_low:
     case HLO_VIR_zip_high:
     case HLO_VIR_permute: sound = imm == 0 || (imm < value->type.lanes && imm * bits == 128); break;
+    case HLO_VIR_permute_pair:
+      sound = value->type.elem == HLO_VIR_I8 && value->type.lanes >= 16;
+      break;
     case HLO_VIR_dot_u8s8:
     case HLO_VIR_dot_bf16:
       sound = value->type.elem == hlo_vir_dot_elem((hlo_vir_opcode_t)value->op);

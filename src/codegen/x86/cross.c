@@ -264,6 +264,14 @@ static void emit_permute(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned
   }
 }
 
+// Looks bytes up in a table of two registers.
+static void emit_permute_pair(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to) {
+  const unsigned width = hlo_x86_width(value->type);
+  const unsigned a = hlo_x86_in(f, value->operands[0]), b = hlo_x86_in(f, value->operands[1]);
+  hlo_x86_move(f, HLO_X86_VECTORS, width, to, hlo_x86_in(f, value->operands[2]));
+  hlo_x86_vvv(f->as, HLO_X86_vpermi2b, width, to, a, reg(b), 0);
+}
+
 // ---- zips
 
 // Element i of the indices into two registers that interleave a and b.
@@ -354,6 +362,11 @@ void hlo_x86_emit_cross(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
     case HLO_VIR_zip_low:
     case HLO_VIR_zip_high: emit_zip(f, value, to); break;
     case HLO_VIR_permute: emit_permute(f, value, to); break;
+    case HLO_VIR_recast:
+      hlo_x86_move(f, HLO_X86_VECTORS, hlo_x86_width(value->type), to,
+                   hlo_x86_in(f, value->operands[0]));
+      break;
+    case HLO_VIR_permute_pair: emit_permute_pair(f, value, to); break;
     default: hlo_x86_rematerialize(f, value, to); break;
   }
   hlo_x86_out_done(f, value, to);

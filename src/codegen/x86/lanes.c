@@ -143,7 +143,8 @@ bool hlo_x86_is_early(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
       return value->op != HLO_VIR_bitcast && hlo_x86_convert_insn(f, value) == HLO_X86_INSN_COUNT;
     case HLO_VIR_CROSS:
       return value->op == HLO_VIR_slide_up || value->op == HLO_VIR_permute ||
-             value->op == HLO_VIR_zip_low || value->op == HLO_VIR_zip_high;
+             value->op == HLO_VIR_permute_pair || value->op == HLO_VIR_zip_low ||
+             value->op == HLO_VIR_zip_high;
     default: return false;
   }
 }

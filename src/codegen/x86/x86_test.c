@@ -48,6 +48,7 @@ static int setup(void** state) {
   t->plain_avx512 = t->avx512;
   t->plain_avx512.cpu.features &= ~(1ull << HLO_CPU_AVX512VBMI | 1ull << HLO_CPU_AVX512VBMI2 |
                                     1ull << HLO_CPU_AVX512BITALG | 1ull << HLO_CPU_AVX512VPOPCNTDQ);
+  t->plain_avx512.has_permute_pair = false;
   hlo_status_release(status);
   *state = t;
   return 0;
@@ -203,6 +204,7 @@ static void compare_seeds(fixture_t* t, const hlo_target_t* target, uint64_t fir
         .has_calls = seed % 3 == 1,
         .has_halves = target->has_half,
         .has_scale = target->has_scale,
+        .has_permute_pair = target->has_permute_pair,
         .has_dots = target->has_dot_u8s8 && target->has_dot_bf16,
     };
     hlo_target_t mode = *target;
