@@ -69,7 +69,8 @@ static bool is_loop(const hlo_contraction_t* c) {
   if (is_narrow(c, rows, columns, depth)) return false;
   if (rows == 1 && columns == 1) return true;
   if (depth <= HLO_TUNING_SHALLOW_DEPTH) return !packs_columns(c, rows, columns);
-  if ((rows == 1 && is_row_sum(c, 1)) || (columns == 1 && is_row_sum(c, 0))) return true;
+  if (rows == 1 && is_row_sum(c, 1)) return !hlo_matmul_is_of_codes(c->node, 1);
+  if (columns == 1 && is_row_sum(c, 0)) return !hlo_matmul_is_of_codes(c->node, 0);
   return (double)rows * (double)columns * (double)depth <= HLO_TUNING_PRODUCT_FEW_MULTIPLIES;
 }
 
@@ -88,7 +89,7 @@ bool hlo_matmul_supports(const hlo_node_t* node) {
 // Checks an epilogue: its ops compute the same elements as the product, from others that are read
 // as vectors or as one element for all lanes.
 static hlo_verdict_t check_epilogue(const hlo_tiling_t* tiling, const hlo_matmul_t* matmul) {
-  bool is_by_depth = matmul->strategy == HLO_MATMUL_BY_DEPTH;  // elements are stored one by one
+  bool is_by_depth = hlo_matmul_is_along(matmul);  // elements are stored one by one
   uint32_t lane_loop = is_by_depth ? HLO_TILED_MAX_LOOPS : (uint32_t)matmul->columns.loop;
   uint32_t products = 0;
   double cost = 0;
@@ -285,8 +286,7 @@ static hlo_status_t print_tiles(const hlo_kernel_t* kernel, hlo_strbuf_t* out) {
 
 static uint64_t sum_order(const hlo_kernel_t* kernel) {
   const hlo_matmul_t* m = hlo_matmul_of(kernel);
-  const bool is_cut = m->split != HLO_MATMUL_WHOLE,
-             is_by_depth = m->strategy == HLO_MATMUL_BY_DEPTH;
+  const bool is_cut = m->split != HLO_MATMUL_WHOLE, is_by_depth = hlo_matmul_is_along(m);
   const int64_t words[] = {m->strategy,
                            m->group,
                            is_cut ? m->block_steps : 0,

@@ -99,7 +99,7 @@ static bool is_smaller_than_result(const hlo_matmul_t* m, uint32_t side) {
 bool hlo_matmul_transpose_form(const hlo_matmul_t* m, hlo_matmul_form_t* form) {
   bool is_plain = m->columns.from[HLO_MATMUL_B] == 1, stays_plain = m->rows.from[HLO_MATMUL_A] == 1;
   if (m->contraction.node->op == HLO_OP_convolution || form->is_transposed ||
-      m->strategy == HLO_MATMUL_BY_DEPTH ||
+      hlo_matmul_is_along(m) ||
       (is_plain && !stays_plain && !is_smaller_than_result(m, HLO_MATMUL_A))) {
     return false;
   }
@@ -160,7 +160,7 @@ static hlo_status_t find_inputs(hlo_matmul_t* m, const hlo_kernel_t* kernel) {
   return hlo_ok();
 }
 
-static void swap_roles(hlo_matmul_t* m) {
+void hlo_matmul_swap_roles(hlo_matmul_t* m) {
   hlo_matmul_dim_t rows = m->rows;
   m->rows = m->columns;
   m->columns = rows;
@@ -187,7 +187,7 @@ static bool is_long_for(const hlo_matmul_t* m, const hlo_matmul_dim_t* rows) {
 // contiguous along it.
 static void take_contraction(hlo_matmul_t* m) {
   const hlo_matmul_dim_t* inner = &m->depth[0];
-  if (inner->from[HLO_MATMUL_B] != 1) swap_roles(m);
+  if (inner->from[HLO_MATMUL_B] != 1) hlo_matmul_swap_roles(m);
   if (inner->from[HLO_MATMUL_B] == 1 && !hlo_matmul_has_quads(m)) {
     m->strategy = HLO_MATMUL_BY_DEPTH;
   }
@@ -203,10 +203,10 @@ static void choose_lanes(hlo_matmul_t* m) {
                         is_long_for(m, &m->columns);
   bool is_panel = m->columns.extent >= HLO_TUNING_QUADS_MIN_COLUMNS && hlo_matmul_has_quads(m);
   const bool is_swapped = is_few_columns && !is_panel;
-  if (is_swapped) swap_roles(m);
+  if (is_swapped) hlo_matmul_swap_roles(m);
   const int64_t given = hlo_kernel_config_value(m->config, HLO_CHOICE_strategy);
   if (given) {
-    if (is_swapped && given == HLO_CHOICE_COLUMNS) swap_roles(m);
+    if (is_swapped && given == HLO_CHOICE_COLUMNS) hlo_matmul_swap_roles(m);
     if (given == HLO_CHOICE_CONTRACTION) take_contraction(m);
     return;
   }
@@ -220,7 +220,7 @@ static void choose_lanes(hlo_matmul_t* m) {
   if (is_by_depth) {
     m->strategy = HLO_MATMUL_BY_DEPTH;
   } else if (is_swapped) {
-    swap_roles(m);  // other lanes store along the columns
+    hlo_matmul_swap_roles(m);  // other lanes store along the columns
   }
 }
 
@@ -327,8 +327,8 @@ hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* nod
   if (!m->depth_count) m->depth[m->depth_count++] = (hlo_matmul_dim_t){.extent = 1};
   HLO_TRY(find_inputs(m, kernel));
   if (hlo_verdict_is_no(&m->verdict)) return hlo_ok();
-  if (form->is_transposed) swap_roles(m);
-  choose_lanes(m);
+  if (form->is_transposed) hlo_matmul_swap_roles(m);
+  if (!hlo_matmul_choose_codes(m, kernel)) choose_lanes(m);
   hlo_matmul_choose_group(m);
   m->verdict = check_strategy(m);
   if (hlo_verdict_is_no(&m->verdict)) return hlo_ok();
@@ -341,7 +341,7 @@ hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* nod
 // ---- tiles
 
 static void cut_columns(const hlo_matmul_t* m, int64_t columns, hlo_matmul_panel_t* panel) {
-  uint32_t lanes = m->strategy == HLO_MATMUL_BY_DEPTH ? 1 : m->lanes;
+  uint32_t lanes = hlo_matmul_is_along(m) ? 1 : m->lanes;
   for (int64_t at = 0; at < columns;) {
     if (!m->target->has_masks) {
       while ((int64_t)lanes > columns - at) lanes /= 2;
@@ -399,7 +399,7 @@ static hlo_status_t make_tiles(hlo_matmul_t* m, hlo_tile_memo_t* memo) {
   if (hlo_verdict_is_no(&m->verdict)) return hlo_ok();
   int64_t vectors = hlo_matmul_min(tile.width, hlo_divide_up(m->columns.extent, m->lanes));
   if (m->strategy == HLO_MATMUL_IN_TILES) vectors = tile.width;
-  m->panel_width = m->strategy == HLO_MATMUL_BY_DEPTH ? tile.width : vectors * m->lanes;
+  m->panel_width = hlo_matmul_is_along(m) ? tile.width : vectors * m->lanes;
   m->full_panels = m->columns.extent / m->panel_width;
   m->panel_count = hlo_divide_up(m->columns.extent, m->panel_width);
   if (m->full_panels) cut_columns(m, m->panel_width, &m->full);
@@ -428,7 +428,7 @@ static bool conflicts(const hlo_matmul_t* m, uint32_t side, const hlo_matmul_dim
 
 bool hlo_matmul_packs_b(const hlo_matmul_t* m, int64_t tiles) {
   int64_t cache = hlo_matmul_cache_bytes(m);
-  if (m->strategy == HLO_MATMUL_BY_DEPTH || hlo_matmul_has_blocks(m)) return false;
+  if (hlo_matmul_is_along(m) || hlo_matmul_has_blocks(m)) return false;
   // Tile registers read only packed panels.
   if (m->strategy == HLO_MATMUL_IN_TILES || m->columns.from[HLO_MATMUL_B] != 1) return true;
   if (m->strategy == HLO_MATMUL_BY_POSITION) return false;
@@ -510,7 +510,7 @@ static bool transposes_rows(const hlo_matmul_t* m) {
   bool is_large =
       m->group > 1 ? bytes_of_a(m) > (double)(cache / HLO_TUNING_HELD_SHARE)
                    : m->depth[0].extent * hlo_matmul_line_bytes(m) > cache / HLO_TUNING_LINES_SHARE;
-  return is_large && !is_held && m->strategy != HLO_MATMUL_BY_DEPTH &&
+  return is_large && !is_held && !hlo_matmul_is_along(m) &&
          m->panel_count >= HLO_TUNING_PACK_TILES && m->lanes > HLO_MATMUL_TRANSPOSED &&
          m->rows.extent >= m->lanes;
 }
@@ -520,6 +520,7 @@ bool hlo_matmul_packs_a(const hlo_matmul_t* m, int64_t panels, int64_t height) {
   for (uint32_t i = 0; i < m->outer_count; ++i) {  // which read the same rows again
     if (!hlo_matmul_moves(&m->outer[i], HLO_MATMUL_A)) panels *= m->outer[i].extent;
   }
+  if (m->strategy == HLO_MATMUL_BY_CODES) return true;  // in the order of looked-up pairs
   if (m->strategy == HLO_MATMUL_BY_DEPTH)
     return m->depth[0].from[HLO_MATMUL_A] != 1 || conflicts(m, 0, &m->rows);
   if (m->group > 1 && is_converted(m, HLO_MATMUL_A)) return true;
@@ -640,8 +641,8 @@ static hlo_verdict_t make_padding(hlo_matmul_t* m, uint32_t side) {
 // elements more than once.
 static bool must_be_packed(hlo_matmul_t* m, uint32_t side) {
   int64_t tiles = hlo_matmul_main_panel(m)->tile_count;
-  bool is_read_once = side == HLO_MATMUL_B && (tiles == 1 || m->strategy == HLO_MATMUL_BY_DEPTH ||
-                                               hlo_matmul_has_blocks(m));
+  bool is_read_once =
+      side == HLO_MATMUL_B && (tiles == 1 || hlo_matmul_is_along(m) || hlo_matmul_has_blocks(m));
   hlo_matmul_operand_t* operand = &m->operands[side];
   operand->prologue.is_forced = hlo_matmul_is_produced(operand) && !is_read_once;
   return operand->prologue.is_forced;
@@ -717,7 +718,7 @@ static hlo_matmul_packing_t packing_of_a(hlo_matmul_t* m) {
   if (!is_given && transposes_rows(m)) return HLO_MATMUL_TRANSPOSED_LINES;
   if (!is_packed_a(m)) return HLO_MATMUL_IN_PLACE;
   if (transposes_rows(m)) return HLO_MATMUL_TRANSPOSED_LINES;
-  bool is_by_rows = m->strategy == HLO_MATMUL_BY_DEPTH || m->strategy == HLO_MATMUL_IN_TILES ||
+  bool is_by_rows = hlo_matmul_is_along(m) || m->strategy == HLO_MATMUL_IN_TILES ||
                     inner->from[HLO_MATMUL_A] <= rows->from[HLO_MATMUL_A] ||
                     !rows->from[HLO_MATMUL_A];
   return is_by_rows ? HLO_MATMUL_LINES_OF_ROWS : HLO_MATMUL_LINES_OF_STEPS;
@@ -963,7 +964,7 @@ static void make_chunks(hlo_matmul_t* m) {
 static hlo_matmul_fetch_t choose_fetch(const hlo_matmul_t* m) {
   int64_t cache = hlo_matmul_cache_bytes(m);
   int64_t step = m->depth[m->depth_count - 1].strides[HLO_MATMUL_A];
-  if (m->strategy == HLO_MATMUL_BY_DEPTH) return HLO_MATMUL_FETCH_NOTHING;
+  if (hlo_matmul_is_along(m)) return HLO_MATMUL_FETCH_NOTHING;
   bool are_rows = !m->is_convolution && m->depth_count == 1 && m->panel_count > 1 &&
                   step <= m->group && bytes_of_a(m) > HLO_TUNING_FAR_CACHES * (double)cache;
   bool are_steps = m->strategy != HLO_MATMUL_BY_CHANNEL && m->rows.strides[HLO_MATMUL_A] == 1 &&

@@ -31,6 +31,8 @@ enum {
   HLO_MATMUL_TRANSPOSED = 4,  // columns that are transposed together in a register
   HLO_MATMUL_MAX_PIECES = 24,
   HLO_MATMUL_MAX_SLIDE = 8,
+  HLO_MATMUL_CODES_CHUNK = 64,  // codes that are looked up together
+  HLO_MATMUL_CODES_GROUP = 2,   // bf16 in a lane
 };
 
 static inline int64_t hlo_matmul_min(int64_t a, int64_t b) {
@@ -219,9 +221,17 @@ typedef enum hlo_matmul_strategy {
   HLO_MATMUL_BY_CHANNEL,   // along channels of both operands of a depthwise convolution
   HLO_MATMUL_BY_DEPTH,     // along the contraction
   HLO_MATMUL_IN_TILES,     // along columns, in tile registers
+  HLO_MATMUL_BY_CODES,     // along the contraction, in pairs that tables give for B's codes
   HLO_MATMUL_NARROW,       // along several rows, times a matrix smaller than a vector
   HLO_MATMUL_STRATEGIES,
 } hlo_matmul_strategy_t;
+
+/// The scales by which B's codes are multiplied, one for each block along the contraction.
+typedef struct hlo_matmul_codes {
+  int64_t block;               // elements; 0: no scales
+  uint32_t scales;             // input number in the fusion
+  hlo_dtype_t dtype, widened;  // of scales in memory; where the graph multiplies by them
+} hlo_matmul_codes_t;
 
 /// threads: immutable
 typedef struct hlo_matmul {
@@ -240,9 +250,10 @@ typedef struct hlo_matmul {
   hlo_matmul_fetch_t fetch;
   int32_t accumulators_output;  // output that may hold accumulators between blocks; -1: none
   hlo_matmul_operand_t operands[2];
-  bool is_convolution;  // and not a plain matrix product
-  int64_t repeat;       // adjacent columns that share one channel of A; 1: one
-  int64_t slide;        // steps whose rows of A are loaded once for all rows of a tile
+  hlo_matmul_codes_t codes;  // of B, if lanes run by codes
+  bool is_convolution;       // and not a plain matrix product
+  int64_t repeat;            // adjacent columns that share one channel of A; 1: one
+  int64_t slide;             // steps whose rows of A are loaded once for all rows of a tile
   hlo_matmul_padding_t padding[2];
   uint32_t outer_count, depth_count;
   hlo_matmul_dim_t outer[HLO_MATMUL_MAX_LOOPS], rows, columns, depth[HLO_MATMUL_MAX_LOOPS];
@@ -274,6 +285,11 @@ static inline bool hlo_matmul_is_flipped(const hlo_matmul_t* matmul) {
   const hlo_matmul_operand_t* operands = matmul->operands;
   return matmul->group == sizeof(int32_t) && matmul->strategy != HLO_MATMUL_IN_TILES &&
          operands[HLO_MATMUL_A].dtype == operands[HLO_MATMUL_B].dtype;
+}
+
+/// Returns true if lanes run along the contraction: columns and results are single lanes.
+static inline bool hlo_matmul_is_along(const hlo_matmul_t* matmul) {
+  return matmul->strategy == HLO_MATMUL_BY_DEPTH || matmul->strategy == HLO_MATMUL_BY_CODES;
 }
 
 /// Returns true if B is packed block by block, and if that is in slices of scratch memory.
@@ -324,6 +340,14 @@ typedef struct hlo_matmul_loops {
 /// step are dropped.
 void hlo_matmul_add_loop(hlo_matmul_loops_t* loops, uint32_t first, hlo_matmul_dim_t dim);
 void hlo_matmul_swap_operands(hlo_matmul_dim_t* dim);
+/// Makes rows of the columns and A of B.
+void hlo_matmul_swap_roles(hlo_matmul_t* matmul);
+/// Returns true if an operand of a dot is narrow codes that are converted to bf16 and perhaps
+/// multiplied by scales of blocks, many enough to be looked up where they are used.
+bool hlo_matmul_is_of_codes(const hlo_node_t* node, uint32_t side);
+/// Lets lanes run by codes if there are few rows and B or, after swapping roles, A is of codes, and
+/// no configuration is given.
+bool hlo_matmul_choose_codes(hlo_matmul_t* matmul, const hlo_kernel_t* kernel);
 
 /// Returns true if these kernels compute the convolution.
 bool hlo_convolution_supports(const hlo_node_t* node);
@@ -388,6 +412,8 @@ hlo_status_t hlo_matmul_list_tiles(const hlo_matmul_t* matmul, const hlo_kernel_
 /// errors: RESOURCE_EXHAUSTED
 hlo_status_t hlo_matmul_list_configs(const hlo_matmul_t* matmul,
                                      hlo_kernel_configs_t* list) HLO_MUST_USE;
+/// Returns the tile of a product by codes.
+hlo_matmul_accumulators_t hlo_matmul_codes_tile(const hlo_matmul_t* matmul);
 /// Prints the system that chose the tile, and its solution.
 hlo_status_t hlo_matmul_explain_accumulators(const hlo_matmul_t* matmul,
                                              hlo_strbuf_t* out) HLO_MUST_USE;

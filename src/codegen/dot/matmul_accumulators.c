@@ -377,7 +377,8 @@ static hlo_matmul_t before_packing(const hlo_matmul_t* m) {
 }
 
 static bool has_system(const hlo_matmul_t* m) {
-  return m->strategy != HLO_MATMUL_NARROW && m->strategy != HLO_MATMUL_IN_TILES;
+  return m->strategy != HLO_MATMUL_NARROW && m->strategy != HLO_MATMUL_IN_TILES &&
+         m->strategy != HLO_MATMUL_BY_CODES;
 }
 
 hlo_status_t hlo_matmul_is_possible_tile(const hlo_matmul_t* m,
@@ -466,6 +467,10 @@ static uint32_t list_keys(const hlo_matmul_t* m, int64_t width, int64_t* keys) {
 
 hlo_status_t hlo_matmul_choose_accumulators(const hlo_matmul_t* m, hlo_tile_memo_t* memo,
                                             int64_t width, hlo_matmul_accumulators_t* out_tile) {
+  if (m->strategy == HLO_MATMUL_BY_CODES) {
+    *out_tile = hlo_matmul_codes_tile(m);
+    return hlo_ok();
+  }
   if (m->strategy == HLO_MATMUL_IN_TILES) {  // of a fixed size
     *out_tile = hlo_matmul_tile_size(m);
     if (width) out_tile->width = width;

@@ -53,6 +53,11 @@ static void add_parts(const hlo_matmul_t* m, hlo_kernel_configs_t* list) {
 
 hlo_status_t hlo_matmul_list_configs(const hlo_matmul_t* m, hlo_kernel_configs_t* list) {
   const hlo_kernel_config_t model = {{0}};
+  if (m->strategy == HLO_MATMUL_BY_CODES) {  // which has no choices
+    add_choice(list, HLO_CHOICE_strategy, HLO_CHOICE_CONTRACTION, 0);
+    add_choice(list, HLO_CHOICE_strategy, HLO_CHOICE_COLUMNS, 0);
+    return hlo_ok();
+  }
   hlo_kernel_configs_t tiles = {.count = 0};
   HLO_TRY(hlo_matmul_list_tiles(m, &model, HLO_TUNING_TUNE_TILES, &tiles));
   for (uint32_t i = 0; i < tiles.count; ++i) {

@@ -528,6 +528,13 @@ static hlo_vir_value_t* fold_lanes(hlo_vir_builder_t* b, hlo_vir_value_t* sum) {
   return sum;
 }
 
+void hlo_product_fold_accumulators(const hlo_product_t* p, hlo_product_tile_t* tile) {
+  const uint32_t count = (uint32_t)tile->height * tile->panel->piece_count;
+  for (uint32_t i = 0; i < count; ++i) {
+    tile->accumulators[i] = fold_lanes(p->b, tile->accumulators[i]);
+  }
+}
+
 // Emits the steps along the contraction in whole vectors. The remainder is one masked vector or, on
 // targets without masks, single elements.
 void hlo_product_add_along(hlo_product_t* p, hlo_product_tile_t* tile, hlo_vir_value_t* is_first) {
@@ -542,12 +549,12 @@ void hlo_product_add_along(hlo_product_t* p, hlo_product_tile_t* tile, hlo_vir_v
     add_vectors(p, tile, hlo_index(b, whole), mask, p->m->lanes);
     whole = extent;
   }
+  hlo_product_fold_accumulators(p, tile);
+  if (whole == extent) return;
   uint32_t count = (uint32_t)tile->height * tile->panel->piece_count;
   for (uint32_t i = 0; i < count; ++i) {
-    tile->accumulators[i] = fold_lanes(b, tile->accumulators[i]);
-    if (whole < extent) tile->accumulators[i] = hlo_vir_var(b, tile->accumulators[i]);
+    tile->accumulators[i] = hlo_vir_var(b, tile->accumulators[i]);
   }
-  if (whole == extent) return;
   add_vectors(p, tile, hlo_vir_begin_for(b, hlo_index(b, whole), hlo_index(b, extent), 1, 0), NULL,
               1);
   hlo_vir_end(b);

@@ -31,7 +31,7 @@ static void start_accumulators(const hlo_product_t* p, hlo_product_tile_t* tile)
   hlo_vir_builder_t* b = p->b;
   for (uint32_t i = 0; i < sum_count(tile); ++i) {
     const hlo_matmul_piece_t* piece = &tile->panel->pieces[i % tile->panel->piece_count];
-    uint32_t lanes = p->m->strategy == HLO_MATMUL_BY_DEPTH ? p->m->lanes : piece->lanes;
+    uint32_t lanes = hlo_matmul_is_along(p->m) ? p->m->lanes : piece->lanes;
     hlo_vir_value_t* first = hlo_vir_const_bits(b, hlo_vmath_type(p->m->dtype, lanes), 0);
     if (hlo_matmul_is_flipped(p->m)) {
       hlo_element_address_t address = {
@@ -495,6 +495,7 @@ static void emit_product(const hlo_kernel_t* kernel, const hlo_point_emitter_t* 
                                                 : fusion->output_count);
     p.partial_accumulators = hlo_add(b, addresses[place], (int64_t)m->accumulators_offset);
   }
+  if (m->codes.block) p.scales = addresses[m->codes.scales];
   if (hlo_matmul_has_slices(m)) {
     p.slice = hlo_add(b, addresses[fusion->input_count + fusion->output_count],
                       (int64_t)m->slices_offset);

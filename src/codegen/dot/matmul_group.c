@@ -92,6 +92,10 @@ static void choose_dot_group(hlo_matmul_t* m) {
   const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
   const hlo_node_t* node = m->contraction.node;
   double depth = depth_of(m);
+  if (m->strategy == HLO_MATMUL_BY_CODES) {
+    m->group = HLO_MATMUL_CODES_GROUP;
+    return;
+  }
   m->group = hlo_matmul_group_of(m->target, node, m->dtype, depth);
   bool is_on_stack = fits_stack(m);
   hlo_dtype_t narrow = narrow_operand(node, m->dtype, depth);

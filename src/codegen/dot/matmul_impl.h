@@ -23,7 +23,8 @@ typedef struct hlo_product {
   hlo_vir_value_t* first_block;  // of the blocks that share accumulators
   bool is_join;                  // adds the accumulators of parts and multiplies nothing
   hlo_vir_value_t* partial_accumulators;
-  hlo_vir_value_t* slice;  // of the chunk, for a block of B
+  hlo_vir_value_t* scales;  // of B's codes
+  hlo_vir_value_t* slice;   // of the chunk, for a block of B
 } hlo_product_t;
 
 /// The position of a tile: its operands' first elements and its first row and column.
@@ -147,7 +148,9 @@ typedef void hlo_product_emit_t(hlo_product_t* p, hlo_product_tile_t* tile,
                                 hlo_vir_value_t* is_first);
 hlo_product_emit_t hlo_product_emit_vectors, hlo_product_emit_tiles;
 /// Adds all products of a tile, or of its block, to its accumulators.
-hlo_product_emit_t hlo_product_add_columns, hlo_product_add_along;
+hlo_product_emit_t hlo_product_add_columns, hlo_product_add_along, hlo_product_add_codes;
+/// Folds the lanes of each of a tile's accumulators into one.
+void hlo_product_fold_accumulators(const hlo_product_t* p, hlo_product_tile_t* tile);
 
 /// A strategy: the legal combinations, by bits, and its functions. threads: immutable
 typedef struct hlo_matmul_row {

@@ -135,21 +135,24 @@ static hlo_vir_value_t* produce_groups(const packing_t* p, const hlo_matmul_dim_
   return p->side == HLO_MATMUL_A ? hlo_matmul_flip(m, b, value) : value;
 }
 
+// Returns computed or loaded groups along a loop from step `at` (NULL: the first) plus `offset` on.
+static hlo_vir_value_t* get_groups(const packing_t* p, const hlo_matmul_dim_t* dim,
+                                   hlo_vir_value_t* at, int64_t offset, hlo_matmul_lanes_t lanes) {
+  hlo_vir_builder_t* b = p->b;
+  if (p->is_produced) return produce_groups(p, dim, at, offset, &lanes);
+  lanes.stride = dim->from[p->side];
+  int64_t step = lanes.stride * (int64_t)hlo_dtype_size_bytes(p->from_dtype);
+  lanes.from = hlo_add(b, p->at.from.base, offset * step);
+  if (at) lanes.from = hlo_plus(b, lanes.from, hlo_times(b, at, step));
+  return hlo_matmul_load_groups(p->m, b, p->side, &lanes);
+}
+
 // Copies groups of elements like copy_elements(). The first `parts` elements of each group are
 // valid.
 static void copy_groups(const packing_t* p, const hlo_matmul_dim_t* dim, hlo_vir_value_t* at,
                         int64_t offset, hlo_matmul_lanes_t lanes) {
   hlo_vir_builder_t* b = p->b;
-  hlo_vir_value_t* value;
-  if (p->is_produced) {
-    value = produce_groups(p, dim, at, offset, &lanes);
-  } else {
-    lanes.stride = dim->from[p->side];
-    int64_t step = lanes.stride * (int64_t)hlo_dtype_size_bytes(p->from_dtype);
-    lanes.from = hlo_add(b, p->at.from.base, offset * step);
-    if (at) lanes.from = hlo_plus(b, lanes.from, hlo_times(b, at, step));
-    value = hlo_matmul_load_groups(p->m, b, p->side, &lanes);
-  }
+  hlo_vir_value_t* value = get_groups(p, dim, at, offset, lanes);
   hlo_vir_value_t* operands[] = {value, p->at.to, at};
   uint32_t bytes = p->m->element_bytes;
   hlo_vir_emit(b, HLO_VIR_store, hlo_vir_type(HLO_VIR_VOID, 0), (uint32_t)__builtin_ctz(bytes),
@@ -348,6 +351,30 @@ static void pack_transposed(packing_t* p, hlo_vir_value_t* block) {
   p->at = start;
 }
 
+// Copies a line in the order of pairs that are looked up (codes.c): of each chunk the first halves
+// of all parts, then the second halves. A half part has four groups, 16 bytes.
+static void copy_line_for_codes(const packing_t* p, const hlo_matmul_dim_t* dim) {
+  enum { HALF = 4, CHUNK_GROUPS = HLO_MATMUL_CODES_CHUNK / HLO_MATMUL_CODES_GROUP };
+  hlo_vir_builder_t* b = p->b;
+  const uint32_t lanes = p->m->lanes, halves = lanes / HALF;
+  hlo_vir_value_t* at =
+      hlo_vir_begin_for(b, hlo_index(b, 0), hlo_index(b, dim->extent), CHUNK_GROUPS, 0);
+  for (uint32_t first = 0; first < CHUNK_GROUPS; first += lanes) {
+    hlo_vir_value_t* parts[HLO_VIR_MAX_LANES];
+    const hlo_matmul_lanes_t all = {NULL, 0, lanes, lanes, p->m->group};
+    split_vector(p, get_groups(p, dim, at, first, all), halves, parts);
+    for (uint32_t i = 0; i < halves; ++i) {
+      const uint32_t half = first / HALF + i;
+      const uint32_t to = half / 2 * HALF + half % 2 * (CHUNK_GROUPS / 2);
+      hlo_vir_value_t* operands[] = {parts[i], p->at.to, at};
+      const uint32_t bytes = p->m->element_bytes;
+      hlo_vir_emit(b, HLO_VIR_store, hlo_vir_type(HLO_VIR_VOID, 0), (uint32_t)__builtin_ctz(bytes),
+                   to * bytes, 3, operands);
+    }
+  }
+  hlo_vir_end(b);
+}
+
 static void pack_a(packing_t* p, hlo_vir_value_t* line) {
   const hlo_matmul_t* m = p->m;
   if (m->operands[HLO_MATMUL_A].packing == HLO_MATMUL_TRANSPOSED_LINES) {
@@ -362,7 +389,9 @@ static void pack_a(packing_t* p, hlo_vir_value_t* line) {
   for (uint32_t i = m->depth_count - 1; i-- > 0;) take_index(p, &m->depth[i], &rest);
   hlo_vir_value_t* at = take_index(p, is_by_rows ? &m->rows : inner, &rest);
   take_outer(p, rest);
-  if (is_by_rows) {
+  if (m->strategy == HLO_MATMUL_BY_CODES) {
+    copy_line_for_codes(p, inner);
+  } else if (is_by_rows) {
     copy_line(p, inner, m->group, m->last_group);
     fill_line(p);
   } else {

@@ -30,6 +30,9 @@ const hlo_matmul_row_t hlo_matmul_strategies[HLO_MATMUL_STRATEGIES] = {
     [HLO_MATMUL_BY_DEPTH] = {MATRICES, 1, IN_PLACE | LINES, WHOLE, NULL, "contraction",
                              hlo_product_emit_phase, hlo_product_emit_vectors,
                              hlo_product_add_along},
+    [HLO_MATMUL_BY_CODES] = {MATRICES, 2, IN_PLACE | LINES, WHOLE, NULL, "contraction",
+                             hlo_product_emit_phase, hlo_product_emit_vectors,
+                             hlo_product_add_codes},
     [HLO_MATMUL_IN_TILES] = {MATRICES | CONVOLUTIONS, 2 | 4, IN_PLACE | PANELS | LINES | TRANSPOSED,
                              WHOLE | PARTS, " in tile registers", "columns", hlo_product_emit_phase,
                              hlo_product_emit_tiles, NULL},
@@ -97,6 +100,10 @@ hlo_status_t hlo_matmul_verify(const hlo_matmul_t* m) {
       {!hlo_matmul_has_slices(m) ||
            (!m->is_convolution && m->depth_count == 1 && m->slice_bytes > 0),
        "slices are of products with one contracting loop"},
+      {m->strategy != HLO_MATMUL_BY_CODES ||
+           (m->depth_count == 1 && depth->extent % (HLO_MATMUL_CODES_CHUNK / 2) == 0 &&
+            a->packing == HLO_MATMUL_LINES_OF_ROWS && b->packing == HLO_MATMUL_IN_PLACE),
+       "codes are read in place, chunk by chunk, times packed lines"},
       {b->packing != HLO_MATMUL_ON_STACK || m->group > 1, "blocks on the stack are of groups"},
       {m->panel_count == m->full_panels || m->panel_count == m->full_panels + 1,
        "panels are full but for the last one"},

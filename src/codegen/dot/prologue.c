@@ -278,8 +278,7 @@ static double times_computed(const hlo_matmul_t* m, uint32_t side) {
 // Returns the loop along which lanes run where the operand is packed or read.
 static const hlo_matmul_dim_t* lane_loop(const hlo_matmul_t* m, uint32_t side) {
   const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
-  if (m->strategy == HLO_MATMUL_BY_DEPTH ||
-      (side == HLO_MATMUL_B && hlo_matmul_transposes_columns(m)))
+  if (hlo_matmul_is_along(m) || (side == HLO_MATMUL_B && hlo_matmul_transposes_columns(m)))
     return inner;
   if (side == HLO_MATMUL_B) return &m->columns;
   return m->operands[side].packing == HLO_MATMUL_LINES_OF_ROWS ? inner : &m->rows;

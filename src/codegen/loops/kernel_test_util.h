@@ -83,6 +83,7 @@ static inline void hlo_test_fill_tensor(const hlo_type_t* type, void* data) {
       hlo_dtype_store_int64(type->dtype, element, (int64_t)hlo_test_below(9) - 3);
     }
   }
+  hlo_dtype_normalise(type->dtype, data, (size_t)hlo_type_element_count(type));
 }
 
 // Builds the chunk function of a phase of a fusion; its context is a table of addresses.

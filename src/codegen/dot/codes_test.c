@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products whose columns are narrow codes, with scales of blocks and without, compared with the
+// reference (kernel_test_util.h).
+#include "codegen/loops/kernel_test_util.h"
+
+/// A product of A's rows and B's columns of codes. `before`: leading dimensions of both operands,
+/// like "2x"; `dims`: the dimension numbers.
+typedef struct shape {
+  const char* before;
+  int rows, columns, depth;
+  bool is_swapped;  // codes are the left operand
+} shape_t;
+
+// Writes what widens the codes of operand %w to bf16 as %wide.
+static int print_codes(char* text, size_t size, const char* type, const char* plain,
+                       const shape_t* s, int block, const char* scale) {
+  const int n = s->columns, k = s->depth;
+  if (!block) {
+    return snprintf(text, size, "%%wide = stablehlo.convert %%w : (%s) -> %s\n", type, plain);
+  }
+  char few[64], cut[64];
+  snprintf(few, sizeof few, "tensor<%s%dx%dxbf16>", s->before, n, k / block);
+  snprintf(cut, sizeof cut, "tensor<%s%dx%dx%dxbf16>", s->before, n, k / block, block);
+  return snprintf(text, size,
+                  "%%1 = stablehlo.convert %%w : (%s) -> %s\n"
+                  "%%2 = stablehlo.convert %%s : (tensor<%s%dx%dx%s>) -> %s\n"
+                  "%%3 = stablehlo.broadcast_in_dim %%2, dims = [%s] : (%s) -> %s\n"
+                  "%%4 = stablehlo.reshape %%3 : (%s) -> %s\n"
+                  "%%wide = stablehlo.multiply %%1, %%4 : %s\n",
+                  type, plain, s->before, n, k / block, scale, few, *s->before ? "0, 1, 2" : "0, 1",
+                  few, cut, cut, plain, plain);
+}
+
+static void check(const char* dtype, const shape_t* s, int block, const char* scale) {
+  char text[2048], codes[1024], type[64], plain[64], few[64], a[64], result[64];
+  const bool has_batch = *s->before != 0;
+  snprintf(type, sizeof type, "tensor<%s%dx%dx%s>", s->before, s->columns, s->depth, dtype);
+  snprintf(plain, sizeof plain, "tensor<%s%dx%dxbf16>", s->before, s->columns, s->depth);
+  snprintf(few, sizeof few, "tensor<%s%dx%dx%s>", s->before, s->columns,
+           block ? s->depth / block : 1, scale);
+  snprintf(a, sizeof a, "tensor<%s%dx%dxbf16>", s->before, s->rows, s->depth);
+  snprintf(result, sizeof result, "tensor<%s%dx%dxf32>", s->before,
+           s->is_swapped ? s->columns : s->rows, s->is_swapped ? s->rows : s->columns);
+  print_codes(codes, sizeof codes, type, plain, s, block, scale);
+  snprintf(
+      text, sizeof text,
+      "func.func @main(%%a: %s, %%w: %s, %%s: %s, %%c: %s) -> %s {\n%s"
+      "%%5 = stablehlo.dot_general %s, batching_dims = %s, contracting_dims = %s : (%s, %s) -> "
+      "%s\n%%6 = stablehlo.multiply %%5, %%c : %s\nreturn %%6 : %s\n}",
+      a, type, few, result, result, codes, s->is_swapped ? "%wide, %a" : "%a, %wide",
+      has_batch ? "[0] x [0]" : "[] x []", has_batch ? "[2] x [2]" : "[1] x [1]",
+      s->is_swapped ? plain : a, s->is_swapped ? a : plain, result, result, result);
+  hlo_test_agree(text, 0, 2e-2);
+}
+
+static const shape_t row = {"", 1, 64, 256, false};
+
+static void test_types(void** state) {
+  (void)state;
+  static const char* const types[] = {
+      "f8E4M3FN", "f8E5M2",   "f8E4M3FNUZ", "f8E5M2FNUZ", "f8E4M3", "f8E3M4", "f8E4M3B11FNUZ",
+      "f6E2M3FN", "f6E3M2FN", "f4E2M1FN",   "i4",         "ui4",    "i2",     "ui2"};
+  for (size_t i = 0; i < sizeof types / sizeof *types; ++i) {
+    check(types[i], &row, i % 2 ? 32 : 0, "bf16");
+  }
+}
+
+// Heights of tiles, edge panels, remainders of spans, batches, both sides.
+static void test_shapes(void** state) {
+  (void)state;
+  static const shape_t shapes[] = {{"", 3, 67, 320, false},
+                                   {"", 7, 65, 256, true},
+                                   {"2x", 2, 63, 448, false},
+                                   {"", 16, 33, 576, false},
+                                   {"2x", 1, 64, 256, true}};
+  static const int blocks[] = {32, 16, 64, 16, 0};
+  for (size_t i = 0; i < sizeof shapes / sizeof *shapes; ++i) {
+    check("f8E4M3FN", &shapes[i], blocks[i], "f8E8M0FNU");
+    check("f4E2M1FN", &shapes[i], blocks[(i + 1) % 5], "f8E4M3FN");
+  }
+  check("i4", &row, 128, "bf16");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_types), cmocka_unit_test(test_shapes)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
