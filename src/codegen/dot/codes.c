@@ -34,6 +34,18 @@ static const hlo_value_t* below(const hlo_value_t* value, hlo_op_t op) {
   return value->def && value->def->op == op ? hlo_node_operand(value->def, 0) : value;
 }
 
+// Returns what a conversion to a wider integer and back makes regular: elements narrower than a
+// byte have arbitrary upper bits in a program's arguments, and tables are indexed by the lower
+// ones.
+static const hlo_value_t* before_masking(const hlo_value_t* codes) {
+  const hlo_value_t* wide = below(codes, HLO_OP_convert);
+  const hlo_value_t* narrow = below(wide, HLO_OP_convert);
+  const bool is_round_trip = wide != codes && narrow != wide &&
+                             narrow->type->dtype == codes->type->dtype &&
+                             hlo_dtype_convert_is_lossless(codes->type->dtype, wide->type->dtype);
+  return is_round_trip ? narrow : codes;
+}
+
 // Returns the scales that the value repeats along blocks of the type's last dimension; NULL: it is
 // no such value.
 static const hlo_value_t* find_scales(const hlo_value_t* value, const hlo_type_t* type,
@@ -122,7 +134,8 @@ static bool take_codes(hlo_matmul_t* m, const hlo_kernel_t* kernel) {
   hlo_matmul_codes_t codes;
   const hlo_value_t *scales, *value = find_codes(operand->prologue.value, &codes, &scales);
   if (!value || (scales && !is_even(codes.block))) return false;
-  const int32_t input = input_of(kernel, value);
+  const hlo_value_t* narrow_codes = before_masking(value);
+  const int32_t input = input_of(kernel, input_of(kernel, value) < 0 ? narrow_codes : value);
   int32_t scales_input = 0;
   if (scales) {
     const hlo_value_t* narrow = below(scales, HLO_OP_convert);
