@@ -108,6 +108,7 @@ hlo_status_t hlo_cli_run_tile(hlo_cli_t* cli, hlo_strbuf_t* out) HLO_MUST_USE;
 hlo_status_t hlo_cli_check_tile(hlo_cli_t* cli, hlo_strbuf_t* out) HLO_MUST_USE;
 /// Prints the kernel with the layouts that inference gives its values.
 hlo_status_t hlo_cli_opt_tile(hlo_cli_t* cli, hlo_strbuf_t* out) HLO_MUST_USE;
+hlo_status_t hlo_cli_compile_tile(hlo_cli_t* cli, hlo_strbuf_t* out) HLO_MUST_USE;
 
 /// Runs something cli->bench times and prints the times after `name`. errors: those of `run`,
 /// RESOURCE_EXHAUSTED

@@ -7,6 +7,8 @@
 #include "cli/cli.h"
 #include "cli/value.h"
 #include "codegen/image/tile_program.h"
+#include "codegen/ptx/assembler.h"
+#include "codegen/ptx/kernel.h"
 #include "compiler/compiler.h"
 #include "compiler/execute.h"
 #include "tile/ir.h"
@@ -242,6 +244,56 @@ hlo_status_t hlo_cli_opt_tile(hlo_cli_t* cli, hlo_strbuf_t* out) {
   hlo_status_t status = load(cli, &loaded);
   if (hlo_status_is_ok(status)) status = infer(cli, loaded.kernel);
   if (hlo_status_is_ok(status)) hlo_tile_kernel_print(loaded.kernel, out);
+  unload(&loaded);
+  return status;
+}
+
+// ---- compile
+
+// Prints a line for each kernel.
+static void print_report(const hlo_ptx_report_t* report, hlo_strbuf_t* out) {
+  for (uint32_t i = 0; i < report->kernel_count; ++i) {
+    const hlo_ptx_resources_t* kernel = &report->kernels[i];
+    hlo_strbuf_printf(out,
+                      "%s: %u registers, %u bytes of spill stores, %u of spill loads, %u of stack, "
+                      "%u of shared memory, %u barriers\n",
+                      kernel->name, kernel->registers, kernel->spill_store_bytes,
+                      kernel->spill_load_bytes, kernel->stack_bytes, kernel->shared_bytes,
+                      kernel->barriers);
+  }
+}
+
+static hlo_status_t assemble(const hlo_cli_t* cli, const hlo_ptx_target_t* target,
+                             const hlo_strbuf_t* text, hlo_strbuf_t* out) {
+  hlo_ptx_assembler_t assembler;
+  hlo_ptx_report_t report;
+  HLO_TRY(hlo_ptx_assembler_find(cli->config.ptxas, &assembler));
+  HLO_TRY(hlo_ptx_assemble(&assembler, target, text, &report, NULL));
+  print_report(&report, out);
+  return hlo_ok();
+}
+
+static hlo_status_t emit_ptx(const hlo_cli_t* cli, const hlo_tile_kernel_t* kernel,
+                             hlo_strbuf_t* out) {
+  hlo_ptx_target_t target;
+  HLO_SCOPED_STRBUF text = {0};
+  HLO_TRY(hlo_ptx_target_parse(cli->gpu, &target));
+  HLO_TRY_MSG(hlo_ptx_emit_tile(kernel, &target, &text), "%s: error", cli->file);
+  if (cli->assemble) return assemble(cli, &target, &text, out);
+  hlo_strbuf_append(out, hlo_strbuf_text(&text), text.length);
+  return hlo_ok();
+}
+
+hlo_status_t hlo_cli_compile_tile(hlo_cli_t* cli, hlo_strbuf_t* out) {
+  if (!cli->emit || strcmp(cli->emit, "ptx") != 0 || !cli->gpu) {
+    return hlo_invalid_argument(
+        "%s: error: kernels of Tile IR are compiled with --emit=ptx and "
+        "--target=NAME; `hlocc run` runs them",
+        cli->file);
+  }
+  loaded_t loaded;
+  hlo_status_t status = load(cli, &loaded);
+  if (hlo_status_is_ok(status)) status = emit_ptx(cli, loaded.kernel, out);
   unload(&loaded);
   return status;
 }

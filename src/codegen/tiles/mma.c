@@ -111,7 +111,7 @@ static void choose_tile(const hlo_tile_emitter_t* e, tile_mma_t* m) {
   const bool is_adjacent = m->columns.right == (int64_t)hlo_dtype_size_bytes(m->right->dtype) &&
                            m->columns.sum == (int64_t)hlo_dtype_size_bytes(m->sum->dtype) &&
                            m->columns.extent > 1;
-  m->lanes = is_adjacent ? e->target->vector_bytes / widest : 1;
+  m->lanes = is_adjacent && e->target->vector_bytes > widest ? e->target->vector_bytes / widest : 1;
   m->most_vectors = e->target->vector_registers >= MANY_REGISTERS - 2 ? MAX_VECTORS : 2;
 }
 

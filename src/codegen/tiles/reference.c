@@ -88,7 +88,8 @@ static void copy_elements(hlo_tile_emitter_t* e, hlo_dtype_t dtype, uint32_t lan
 static void copy_row(hlo_tile_emitter_t* e, hlo_dtype_t dtype, int64_t count, hlo_vir_value_t* from,
                      hlo_vir_value_t* to) {
   hlo_vir_builder_t* b = e->b;
-  const uint32_t lanes = e->target->vector_bytes / (uint32_t)hlo_dtype_size_bytes(dtype);
+  const uint32_t fitting = e->target->vector_bytes / (uint32_t)hlo_dtype_size_bytes(dtype);
+  const uint32_t lanes = fitting ? fitting : 1;
   const int64_t whole = count - count % lanes;
   for (uint32_t pass = 0; pass < 2; ++pass) {
     const int64_t low = pass ? whole : 0, end = pass ? count : whole;
