@@ -465,6 +465,16 @@ function(hlo_text_tests)
     hlo_tool_path(hlocc_cli)
     hlo_tool_path(hlocc_dev)
     hlo_script_test(cli/tool unit cli/cli_test.py ${hlocc_cli_path})
+    # Built everywhere; runs where there is a GPU.
+    file(GLOB kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/ptx/*.tile)
+    add_executable(gpu_run_kernels ${CMAKE_SOURCE_DIR}/tests/gpu/run_kernels.c)
+    set_target_properties(gpu_run_kernels PROPERTIES
+      RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
+    target_link_libraries(gpu_run_kernels PRIVATE hlocc_all)
+    add_test(NAME gpu/kernels COMMAND gpu_run_kernels ${kernels})
+    set_tests_properties(gpu/kernels PROPERTIES LABELS unit SKIP_RETURN_CODE 77)
+    hlo_script_test(ptx/kernels unit ptx/ptx_test.py ${hlocc_cli_path})
+    set_tests_properties(ptx/kernels PROPERTIES SKIP_RETURN_CODE 77)  # printed; ptxas is not there
     hlo_script_test(cli/dev unit cli/dev_test.py ${hlocc_cli_path} ${hlocc_dev_path})
     hlo_script_test(cli/hlo_roundtrip unit cli/hlo_roundtrip.py --run ${hlocc_cli_path}
                     add_scalar cholesky_256 topk32_1024x4096 maxpool2x2 while_1e4_vec100

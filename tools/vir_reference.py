@@ -71,7 +71,7 @@ code with it bit for bit. Operand counts are maxima; trailing operands may be ab
 
 CLASSES = [
     ("CONTROL", "Control flow"), ("INDEX", "64-bit integers"), ("MEMORY", "Memory"),
-    ("CROSS", "Between lanes"), ("TILE", "Tile registers"), ("FLOAT", "Floats"), ("BITS", "Bits"),
+    ("CROSS", "Between lanes"), ("TILE", "Tile registers"), ("GROUP", "Groups of threads"), ("FLOAT", "Floats"), ("BITS", "Bits"),
     ("INT", "Integers"), ("DOT", "Dot products inside a lane"), ("HALF", "f16 arithmetic"),
     ("COMPARE", "Comparisons"), ("MASK", "Masks"), ("CONVERT", "Conversions"),
 ]

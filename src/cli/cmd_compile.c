@@ -220,8 +220,9 @@ static hlo_status_t compile(hlo_cli_t* cli, output_t* output) {
 
 hlo_status_t hlo_cli_cmd_compile(hlo_cli_t* cli, hlo_strbuf_t* out) {
   if (hlo_cli_has_tile(cli)) return hlo_cli_compile_tile(cli, out);
-  if (cli->assemble) {
-    return hlo_invalid_argument("--assemble is for kernels of Tile IR, FILE.tile");
+  if (cli->assemble || cli->allow_tf32) {
+    return hlo_invalid_argument(
+        "--assemble and --allow-tf32 are for kernels of Tile IR, FILE.tile");
   }
   output_t output = {.listing.out = out};
   hlo_status_t status = choose_output(cli, &output);

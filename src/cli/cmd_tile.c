@@ -276,9 +276,10 @@ static hlo_status_t assemble(const hlo_cli_t* cli, const hlo_ptx_target_t* targe
 static hlo_status_t emit_ptx(const hlo_cli_t* cli, const hlo_tile_kernel_t* kernel,
                              hlo_strbuf_t* out) {
   hlo_ptx_target_t target;
+  const hlo_ptx_options_t options = {.allows_tf32 = cli->allow_tf32};
   HLO_SCOPED_STRBUF text = {0};
   HLO_TRY(hlo_ptx_target_parse(cli->gpu, &target));
-  HLO_TRY_MSG(hlo_ptx_emit_tile(kernel, &target, &text), "%s: error", cli->file);
+  HLO_TRY_MSG(hlo_ptx_emit_tile(kernel, &target, &options, &text), "%s: error", cli->file);
   if (cli->assemble) return assemble(cli, &target, &text, out);
   hlo_strbuf_append(out, hlo_strbuf_text(&text), text.length);
   return hlo_ok();

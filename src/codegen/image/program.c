@@ -248,7 +248,7 @@ static hlo_status_t print_ptx(const hlo_kernel_t* kernel, uint32_t number,
   hlo_tile_kernel_t* tile = NULL;
   hlo_status_t status = hlo_kernel_to_tile(kernel, &arena, &tile);
   const size_t start = out->length;
-  if (hlo_status_is_ok(status)) status = hlo_ptx_emit_tile(tile, target, out);
+  if (hlo_status_is_ok(status)) status = hlo_ptx_emit_tile(tile, target, NULL, out);
   if (hlo_status_code(status) != HLO_STATUS_UNIMPLEMENTED) return status;
   out->length = start;
   hlo_strbuf_printf(out, "// fusion%u: %s\n", number, hlo_status_message(status));

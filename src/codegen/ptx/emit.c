@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "codegen/ptx/atoms.h"
 #include "codegen/ptx/emit_impl.h"
 
 static const struct {
@@ -16,6 +17,7 @@ static const struct {
     [HLO_PTX_PREDICATE] = {"pred", "p"}, [HLO_PTX_B16] = {"b16", "h"},
     [HLO_PTX_B32] = {"b32", "r"},        [HLO_PTX_B64] = {"b64", "rd"},
     [HLO_PTX_F32] = {"f32", "f"},        [HLO_PTX_F64] = {"f64", "fd"},
+    [HLO_PTX_FRAGMENT] = {"b32", "g"},
 };
 
 // ---- registers and lines -----------------------------------------------------------------------
@@ -105,9 +107,29 @@ static const char* index_name(uint32_t op) {
   }
 }
 
+// Block and thread of a group, and its near memory.
+static void emit_group_param(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value, hlo_ptx_reg_t to) {
+  enum { BLOCK = 1, THREAD = 2 };
+  const hlo_ptx_reg_t number = hlo_ptx_temp(e, HLO_PTX_B32);
+  if (value->imm != BLOCK && value->imm != THREAD) {
+    const int64_t bytes = e->launch->shared_bytes;
+    hlo_ptx_line(e, "mov.u64 $, %", to,
+                 bytes > HLO_PTX_STATIC_SHARED_BYTES ? "near_memory"
+                 : bytes                             ? "near"
+                                                     : "0");
+    return;
+  }
+  hlo_ptx_line(e, "mov.u32 $, %", number, value->imm == BLOCK ? "%ctaid.x" : "%tid.x");
+  hlo_ptx_line(e, "cvt.u64.u32 $, $", to, number);
+}
+
 // The last parameter is the number of the thread.
 static void emit_param(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value, hlo_ptx_reg_t to) {
   if (e->has_table && value->imm == 0) return;  // only its words are read
+  if (e->is_group) {
+    emit_group_param(e, value, to);
+    return;
+  }
   if (value->imm + 1 < (int64_t)e->func->param_count) {
     hlo_ptx_line(e, "ld.param.u64 $, [param_#]", to, value->imm);
     return;
@@ -288,8 +310,20 @@ static void emit_index_memory(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value
   hlo_ptx_line(e, "st%.% [$+#], $", space, type, address.base, address.displacement, stored);
 }
 
+// Returns true if an address is in near memory: the sum of its address and a distance.
+static bool is_near(const hlo_ptx_emitter_t* e, const hlo_vir_value_t* value) {
+  enum { NEAR = 3 };
+  if (!value || !e->is_group) return false;
+  if (value->op == HLO_VIR_param) return value->imm == NEAR;
+  return value->op == HLO_VIR_iadd &&
+         (is_near(e, value->operands[0]) || is_near(e, value->operands[1]));
+}
+
 static void emit_memory(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value) {
-  const char* space = e->has_stack ? "" : ".global";
+  const uint32_t base_at = hlo_vir_base_operand((hlo_vir_opcode_t)value->op);
+  const bool is_shared =
+      is_near(e, value->operands[base_at]) || is_near(e, hlo_vir_operand(value, base_at + 1));
+  const char* space = is_shared ? ".shared" : e->has_stack ? "" : ".global";
   if (value->op == HLO_VIR_iload && is_table(e, value->operands[0])) {
     emit_word(e, value);
     return;
@@ -458,6 +492,7 @@ static void emit_value(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value) {
     case HLO_VIR_INDEX_OP: emit_index(e, value); return;
     case HLO_VIR_MEMORY: emit_memory(e, value); return;
     case HLO_VIR_CROSS: emit_cross(e, value); return;
+    case HLO_VIR_GROUP: hlo_ptx_emit_group(e, value); return;
     case HLO_VIR_TILE: hlo_ptx_refuse(e, value, "there are no tile registers"); return;
     default: hlo_ptx_emit_lane(e, value); return;
   }
@@ -500,23 +535,35 @@ static void print_kernel(const hlo_ptx_emitter_t* e, hlo_strbuf_t* out) {
   for (uint32_t i = 0; i < e->param_count; ++i) {
     hlo_strbuf_printf(out, "%s.param .u64 param_%" PRIu32, i ? ", " : "", i);
   }
-  hlo_strbuf_puts(out, ") {\n");
+  hlo_strbuf_puts(out, ") ");
+  if (e->launch) hlo_strbuf_printf(out, ".maxntid %u, 1, 1 ", e->launch->thread_count);
+  hlo_strbuf_puts(out, "{\n");
   for (uint32_t kind = 0; kind < HLO_PTX_KIND_COUNT; ++kind) {
+    const uint32_t count = kind == HLO_PTX_FRAGMENT ? e->fragment_count : e->register_count;
+    if (!count) continue;
     hlo_strbuf_printf(out, "  .reg .%s %%%s<%" PRIu32 ">;\n", kKinds[kind].type,
-                      kKinds[kind].prefix, e->register_count);
+                      kKinds[kind].prefix, count);
+  }
+  if (e->launch && e->launch->shared_bytes &&
+      e->launch->shared_bytes <= HLO_PTX_STATIC_SHARED_BYTES) {
+    hlo_strbuf_printf(out, "  .shared .align 1024 .b8 near[%" PRId64 "];\n",
+                      e->launch->shared_bytes);
   }
   hlo_strbuf_puts(out, hlo_strbuf_text(&e->body));
   hlo_strbuf_puts(out, "  ret;\n}\n");
 }
 
 static hlo_status_t emit_func(const hlo_vir_func_t* func, const hlo_ptx_target_t* target,
-                              hlo_strbuf_t* out) {
+                              const hlo_ptx_launch_t* launch, hlo_strbuf_t* out) {
+  const bool has_table = func->param_count == 2 || launch;
   hlo_ptx_emitter_t e = {.target = target,
                          .func = func,
                          .flushes = func->module->subnormals == HLO_SUBNORMALS_FLUSH,
                          .has_stack = has_stack(func->body),
-                         .has_table = func->param_count == 2,
-                         .param_count = func->param_count == 2 ? 0 : func->param_count - 1,
+                         .has_table = has_table,
+                         .is_group = launch != NULL,
+                         .launch = launch,
+                         .param_count = has_table ? 0 : func->param_count - 1,
                          .register_count = func->value_count};
   emit_block(&e, func->body);
   hlo_status_t status = e.failure;
@@ -539,15 +586,40 @@ static void print_blobs(const hlo_vir_module_t* module, hlo_strbuf_t* out) {
   }
 }
 
+// Returns the version that all matrix instructions of a block exist in.
+static uint32_t version_of(const hlo_vir_block_t* block, const hlo_ptx_target_t* target) {
+  uint32_t version = target->version;
+  for (const hlo_vir_value_t* value = block->first; value; value = value->next) {
+    const hlo_vir_block_t* const inside[] = {value->body, value->other_body};
+    uint32_t needed = 0;
+    if (value->op == HLO_VIR_frag_mma) needed = hlo_ptx_atom_version(target, value->flags);
+    if (needed > version) version = needed;
+    for (uint32_t i = 0; i < 2; ++i) {
+      needed = inside[i] ? version_of(inside[i], target) : 0;
+      if (needed > version) version = needed;
+    }
+  }
+  return version;
+}
+
 hlo_status_t hlo_ptx_emit(const hlo_vir_module_t* module, const hlo_ptx_target_t* target,
-                          hlo_strbuf_t* out) {
+                          const hlo_ptx_launch_t* launches, hlo_strbuf_t* out) {
   char name[HLO_PTX_NAME_BYTES];
+  uint32_t version = target->version;
+  bool is_large = false;
+  for (const hlo_vir_func_t* func = module->first_func; func; func = func->next) {
+    const uint32_t needed = version_of(func->body, target);
+    if (needed > version) version = needed;
+    is_large |= launches && launches[func->index].shared_bytes > HLO_PTX_STATIC_SHARED_BYTES;
+  }
   hlo_ptx_target_name(target, name);
-  hlo_strbuf_printf(out, ".version %u.%u\n.target %s\n.address_size 64\n", target->version / 10,
-                    target->version % 10, name);
+  hlo_strbuf_printf(out, ".version %u.%u\n.target %s\n.address_size 64\n", version / 10,
+                    version % 10, name);
+  if (is_large) hlo_strbuf_puts(out, "\n.extern .shared .align 1024 .b8 near_memory[];\n");
   print_blobs(module, out);
   for (const hlo_vir_func_t* func = module->first_func; func; func = func->next) {
-    HLO_TRY(emit_func(func, target, out));
+    const bool is_group = launches && launches[func->index].thread_count;
+    HLO_TRY(emit_func(func, target, is_group ? &launches[func->index] : NULL, out));
   }
   return hlo_strbuf_status(out);
 }

@@ -13,6 +13,7 @@ typedef enum hlo_ptx_kind {
   HLO_PTX_B64,
   HLO_PTX_F32,
   HLO_PTX_F64,
+  HLO_PTX_FRAGMENT,  // 32 bits of a matrix, numbered by themselves
   HLO_PTX_KIND_COUNT,
   HLO_PTX_IMMEDIATE = HLO_PTX_KIND_COUNT,  // the number itself
 } hlo_ptx_kind_t;
@@ -25,13 +26,16 @@ typedef struct hlo_ptx_reg {
 typedef struct hlo_ptx_emitter {
   const hlo_ptx_target_t* target;
   const hlo_vir_func_t* func;
-  bool flushes;             // subnormal f32
-  bool has_stack;           // in this function: addresses may be of local memory
-  bool has_table;           // its first parameter is a table
-  uint32_t param_count;     // of the kernel
-  uint32_t register_count;  // of each kind; numbers of values, then of temporaries
-  hlo_strbuf_t body;        // of this function
-  hlo_status_t failure;     // the first one
+  bool flushes;                    // subnormal f32
+  bool has_stack;                  // in this function: addresses may be of local memory
+  bool has_table;                  // its first parameter is a table
+  uint32_t param_count;            // of the kernel
+  uint32_t register_count;         // of each kind; numbers of values, then of temporaries
+  uint32_t fragment_count;         // registers of matrices
+  bool is_group;                   // parameters: table, block, thread, near memory
+  const hlo_ptx_launch_t* launch;  // of a group
+  hlo_strbuf_t body;               // of this function
+  hlo_status_t failure;            // the first one
 } hlo_ptx_emitter_t;
 
 /// Appends one instruction. In the format $ is the next argument, a hlo_ptx_reg_t; # an int64_t;
@@ -56,6 +60,9 @@ void hlo_ptx_refuse(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value, const ch
 
 /// Emits a lane-wise operation.
 void hlo_ptx_emit_lane(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value);
+
+/// Emits what the threads of a block do together.
+void hlo_ptx_emit_group(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value);
 
 /// Sign-extends an integer of 8 or 16 bits to 32; others are returned as they are.
 hlo_ptx_reg_t hlo_ptx_sign_extended(hlo_ptx_emitter_t* e, hlo_ptx_reg_t x, uint32_t bits);

@@ -31,7 +31,7 @@ static hlo_vir_module_t* new_module(hlo_subnormals_t subnormals) {
 static hlo_status_t emit(const hlo_vir_module_t* module, hlo_strbuf_t* out) {
   hlo_ptx_target_t target;
   hlo_test_check(hlo_ptx_target_parse("sm_80", &target));
-  return hlo_ptx_emit(module, &target, out);
+  return hlo_ptx_emit(module, &target, NULL, out);
 }
 
 static void run_text(const hlo_strbuf_t* text, const hlo_vir_func_t* func, uint8_t* memory) {
@@ -144,7 +144,7 @@ static void assemble(const hlo_vir_module_t* module, const char* target_name) {
   hlo_ptx_target_t target;
   HLO_SCOPED_STRBUF text = {0};
   hlo_test_check(hlo_ptx_target_parse(target_name, &target));
-  hlo_test_check(hlo_ptx_emit(module, &target, &text));
+  hlo_test_check(hlo_ptx_emit(module, &target, NULL, &text));
   ptx_assemble(&text, target_name);
 }
 

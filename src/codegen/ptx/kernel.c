@@ -3,6 +3,7 @@
 // one lane.
 #include "codegen/ptx/kernel.h"
 
+#include "codegen/ptx/atoms.h"
 #include "codegen/ptx/emit.h"
 #include "codegen/tiles/lower.h"
 
@@ -94,79 +95,153 @@ static thread_loops_t choose_loops(const hlo_tile_op_t* phase) {
 
 // ---- kernels -----------------------------------------------------------------------------------
 
-// Splits the number of the thread into iterations; the innermost loop's are adjacent.
+// Splits the number of the thread, or block, into iterations; the innermost loop's are adjacent.
 static int64_t cut_threads(const thread_loops_t* t, hlo_vir_builder_t* b, hlo_vir_value_t* thread,
-                           hlo_tile_cut_t* cut) {
+                           bool is_block, hlo_tile_cut_t* cut) {
   int64_t threads = 1;
   cut->count = t->count;
   for (uint32_t i = t->count; i-- > 0;) {
-    hlo_vir_value_t* end = hlo_vir_iconst(b, t->loops[i]->end);
+    const int64_t size = is_block ? t->loops[i]->step : 1;
+    const int64_t parts = (t->loops[i]->end + size - 1) / size;
+    hlo_vir_value_t* end = hlo_vir_iconst(b, parts);
     hlo_vir_value_t* at = i ? hlo_vir_index(b, HLO_VIR_irem, thread, end) : thread;
     if (i) thread = hlo_vir_index(b, HLO_VIR_idiv, thread, end);
     cut->loops[i].iv = t->loops[i]->iv;
     cut->loops[i].chunk = at;
-    cut->loops[i].size = 1;
-    threads *= t->loops[i]->end;
+    cut->loops[i].size = size;
+    threads *= parts;
   }
   return threads;
 }
 
-// phase: NULL for the whole kernel, which has one thread
-static void emit_phase(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* phase,
-                       hlo_vir_module_t* vir, hlo_strbuf_t* out) {
+typedef struct ptx_maker {
+  const hlo_tile_kernel_t* kernel;
+  const hlo_ptx_options_t* options;
+  hlo_target_t target;
+  int64_t shared_bytes;  // of a block, at most
+  hlo_vir_module_t* vir;
+  hlo_arena_t* arena;
+  hlo_ptx_launch_t* launches;  // by function
+  hlo_strbuf_t* out;
+} ptx_maker_t;
+
+// Returns the buffers' addresses, words of the table that is parameter 0.
+static hlo_vir_value_t** load_addresses(ptx_maker_t* m, hlo_vir_builder_t* b) {
   enum { WORD_BYTES = 8 };
-  const hlo_target_t target = thread_target();
-  const uint32_t buffers = kernel->buffer_count;
-  HLO_SCOPED_ARENA arena = {0};
-  hlo_vir_value_t** addresses = hlo_arena_array(&arena, (size_t)buffers + 1, sizeof(*addresses));
-  if (!addresses) {
-    hlo_vir_module_fail(vir, hlo_arena_status(&arena));
-    return;
-  }
-  hlo_vir_func_t* func = hlo_vir_func_create(vir, kernel->name, 2, false);
-  hlo_vir_builder_t b;
-  hlo_vir_builder_init(&b, func);
-  for (uint32_t i = 0; i < buffers; ++i) {
-    addresses[i] = hlo_vir_iload(&b, hlo_vir_param(&b, 0), (int64_t)i * WORD_BYTES,
+  const uint32_t buffers = m->kernel->buffer_count;
+  hlo_vir_value_t** addresses = hlo_arena_array(m->arena, (size_t)buffers + 1, sizeof(*addresses));
+  for (uint32_t i = 0; addresses && i < buffers; ++i) {
+    addresses[i] = hlo_vir_iload(b, hlo_vir_param(b, 0), (int64_t)i * WORD_BYTES,
                                  HLO_VIR_INVARIANT | HLO_VIR_FIXED);
   }
+  return addresses;
+}
+
+// phase: NULL for the whole kernel, which has one thread
+static hlo_status_t emit_threads(ptx_maker_t* m, const hlo_tile_op_t* phase) {
+  hlo_vir_func_t* func = hlo_vir_func_create(m->vir, m->kernel->name, 2, false);
+  hlo_vir_builder_t b;
+  hlo_vir_builder_init(&b, func);
+  hlo_vir_value_t** addresses = load_addresses(m, &b);
   const thread_loops_t loops = phase ? choose_loops(phase) : (thread_loops_t){0};
-  hlo_tile_cut_t cut;
+  hlo_tile_cut_t cut = {0};
   hlo_vir_value_t* thread = hlo_vir_param(&b, 1);
-  const int64_t threads = cut_threads(&loops, &b, thread, &cut);
+  const int64_t threads = cut_threads(&loops, &b, thread, false, &cut);
   hlo_vir_begin_if(&b, hlo_vir_icmp(&b, HLO_VIR_LT, thread, hlo_vir_iconst(&b, threads)));
-  hlo_tile_emit(kernel, &target, &cut, phase, &b, addresses);
+  if (addresses) hlo_tile_emit(m->kernel, &m->target, &cut, phase, &b, addresses);
   hlo_vir_end(&b);
   hlo_vir_return(&b, hlo_vir_iconst(&b, 0));
   hlo_vir_builder_deinit(&b);
   char name[HLO_PTX_KERNEL_NAME_BYTES];
   hlo_ptx_kernel_name(func, name);
-  hlo_strbuf_printf(out, "// %s: %lld threads\n", name, (long long)threads);
+  hlo_strbuf_printf(m->out, "// %s: %lld threads\n", name, (long long)threads);
+  return hlo_arena_status(m->arena);
 }
 
-static hlo_status_t emit_phases(const hlo_tile_kernel_t* kernel, const hlo_ptx_target_t* target,
-                                hlo_vir_module_t* vir, hlo_strbuf_t* out) {
-  const hlo_target_t threads = thread_target();
-  HLO_SCOPED_ARENA arena = {0};
-  hlo_tile_plan_t plan;
-  vir->subnormals = HLO_SUBNORMALS_KEEP;
-  HLO_TRY(hlo_tile_plan_chunks(kernel, &threads, &arena, &plan));
-  if (plan.is_whole) emit_phase(kernel, NULL, vir, out);
-  for (const hlo_tile_op_t* op = kernel->body.first; op && !plan.is_whole; op = op->next) {
-    if (hlo_tile_is_phase(op)) emit_phase(kernel, op, vir, out);
+static bool has_outer_allocation(const hlo_tile_kernel_t* kernel) {
+  for (const hlo_tile_op_t* op = kernel->body.first; op; op = op->next) {
+    if (op->kind == HLO_TILE_OP_alloc) return true;
   }
-  HLO_TRY(hlo_vir_module_status(vir));
-  HLO_TRY(hlo_vir_verify(vir, 0));
-  return hlo_ptx_emit(vir, target, out);
+  return false;
+}
+
+// Takes the parallel loops that nothing stands between: their iterations, or tiles, are blocks.
+static thread_loops_t choose_blocks(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* phase) {
+  thread_loops_t chosen = {0};
+  if (has_outer_allocation(kernel)) return chosen;
+  for (const hlo_tile_op_t* op = phase; op && op->kind == HLO_TILE_OP_parallel;) {
+    if (!is_thread_loop(op) || chosen.count == HLO_TILE_MAX_CUT_LOOPS) break;
+    chosen.loops[chosen.count++] = &op->loops[0];
+    op = op->body.first == op->body.last ? op->body.first : NULL;
+  }
+  return chosen;
+}
+
+static hlo_status_t emit_blocks(ptx_maker_t* m, const hlo_tile_op_t* phase) {
+  enum { BLOCK = 1, THREAD = 2, NEAR = 3, PARAMS = 4 };
+  hlo_tile_group_plan_t plan;
+  HLO_TRY(hlo_tile_plan_group(m->kernel, phase, &m->target, m->shared_bytes, m->arena, &plan));
+  hlo_vir_func_t* func = hlo_vir_func_create(m->vir, m->kernel->name, PARAMS, false);
+  hlo_vir_builder_t b;
+  hlo_vir_builder_init(&b, func);
+  hlo_vir_value_t** addresses = load_addresses(m, &b);
+  const thread_loops_t loops = choose_blocks(m->kernel, phase);
+  hlo_tile_cut_t cut = {0};
+  const int64_t blocks = cut_threads(&loops, &b, hlo_vir_param(&b, BLOCK), true, &cut);
+  const hlo_tile_group_t group = {.plan = &plan,
+                                  .thread = hlo_vir_param(&b, THREAD),
+                                  .near = hlo_vir_param(&b, NEAR),
+                                  .is_unordered = m->options->is_unordered};
+  cut.group = &group;
+  if (addresses) hlo_tile_emit(m->kernel, &m->target, &cut, phase, &b, addresses);
+  hlo_vir_return(&b, hlo_vir_iconst(&b, 0));
+  hlo_vir_builder_deinit(&b);
+  HLO_TRY(hlo_arena_status(m->arena));
+  m->launches[func->index] = (hlo_ptx_launch_t){blocks, plan.thread_count, plan.near_bytes};
+  char name[HLO_PTX_KERNEL_NAME_BYTES];
+  hlo_ptx_kernel_name(func, name);
+  hlo_strbuf_printf(m->out, "// %s: %lld blocks of %u threads, %lld bytes of shared memory\n", name,
+                    (long long)blocks, plan.thread_count, (long long)plan.near_bytes);
+  return hlo_ok();
+}
+
+static hlo_status_t emit_phase(ptx_maker_t* m, const hlo_tile_op_t* phase) {
+  return hlo_tile_suits_group(m->kernel, phase) ? emit_blocks(m, phase) : emit_threads(m, phase);
+}
+
+static hlo_status_t emit_phases(ptx_maker_t* m, const hlo_ptx_target_t* target) {
+  const hlo_tile_kernel_t* kernel = m->kernel;
+  hlo_tile_plan_t plan;
+  m->vir->subnormals = HLO_SUBNORMALS_KEEP;
+  m->vir->has_groups = true;
+  HLO_TRY(hlo_tile_plan_chunks(kernel, &m->target, m->arena, &plan));
+  m->launches = hlo_arena_array(m->arena, (size_t)plan.phase_count + 1, sizeof *m->launches);
+  HLO_TRY(hlo_arena_status(m->arena));
+  if (plan.is_whole) HLO_TRY(emit_phase(m, NULL));
+  for (const hlo_tile_op_t* op = kernel->body.first; op && !plan.is_whole; op = op->next) {
+    if (hlo_tile_is_phase(op)) HLO_TRY(emit_phase(m, op));
+  }
+  HLO_TRY(hlo_vir_module_status(m->vir));
+  HLO_TRY(hlo_vir_verify(m->vir, 0));
+  return hlo_ptx_emit(m->vir, target, m->launches, m->out);
 }
 
 hlo_status_t hlo_ptx_emit_tile(const hlo_tile_kernel_t* kernel, const hlo_ptx_target_t* target,
-                               hlo_strbuf_t* out) {
-  const hlo_target_t threads = thread_target();
-  hlo_vir_module_t* vir = NULL;
-  HLO_TRY(hlo_tile_check_lowering(kernel, &threads));
-  HLO_TRY(hlo_vir_module_create(&vir));
-  hlo_status_t status = emit_phases(kernel, target, vir, out);
-  hlo_vir_module_release(vir);
+                               const hlo_ptx_options_t* options, hlo_strbuf_t* out) {
+  enum { FIRST_WITH_ASYNC_COPIES = 80 };
+  static const hlo_ptx_options_t defaults = {0};
+  HLO_SCOPED_ARENA arena = {0};
+  ptx_maker_t m = {.kernel = kernel,
+                   .options = options ? options : &defaults,
+                   .target = thread_target(),
+                   .shared_bytes = target->shared_bytes,
+                   .arena = &arena,
+                   .out = out};
+  m.target.has_async_copies = target->capability >= FIRST_WITH_ASYNC_COPIES;
+  m.target.tile.atom_count = hlo_ptx_atoms(target, m.options->allows_tf32, m.target.tile.atoms);
+  HLO_TRY(hlo_tile_check_lowering(kernel, &m.target));
+  HLO_TRY(hlo_vir_module_create(&m.vir));
+  hlo_status_t status = emit_phases(&m, target);
+  hlo_vir_module_release(m.vir);
   return status;
 }

@@ -13,7 +13,7 @@ static void print_text(const hlo_tile_kernel_t* kernel, const char* target_name,
                        hlo_strbuf_t* out) {
   hlo_ptx_target_t target;
   hlo_test_check(hlo_ptx_target_parse(target_name, &target));
-  hlo_test_check(hlo_ptx_emit_tile(kernel, &target, out));
+  hlo_test_check(hlo_ptx_emit_tile(kernel, &target, NULL, out));
 }
 
 // Runs the kernels of a text in order, each with the threads that its comment states.
@@ -97,13 +97,6 @@ static const struct {
     {"kernel same version 1 {\n buffer f32[64]\n buffer s32[64]\n buffer f32[64] out\n"
      " for d0 = 0..8 by 1 {\n  for d1 = 0..9 by 1 {\n   %0 = load 0 [8*d0 + d1] : f32\n"
      "   store 2 [4*d0 + d1] %0\n  }\n }\n}\n",
-     1},
-    // Rows of a copy are copied element by element: a register holds one.
-    {"kernel copied version 3 {\n buffer f32[64]\n buffer s32[64]\n buffer f32[64] out\n"
-     " %0 = reference 0 : f32[64]\n %1 = reference 2 : f32[64]\n copy %0, %1\n}\n",
-     1},
-    {"kernel product version 3 {\n buffer f32[8, 8]\n buffer s32[64]\n buffer f32[8, 8] out\n"
-     " %0 = reference 0 : f32[8, 8]\n %1 = reference 2 : f32[8, 8]\n mma [1] x [0] %1, %0, %0\n}\n",
      1},
 };
 enum { WRITTEN = sizeof kWritten / sizeof *kWritten };

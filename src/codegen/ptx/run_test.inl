@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the PTX text that emit.c writes, thread by thread, on host memory: a reading of the language
-// that shares nothing with the emitter. For tests only; an instruction that it does not know fails
-// the test.
+// that shares nothing with the emitter. The threads of a block run in turns until each waits; what
+// a warp does together is in run_group_test.inl. For tests only; an instruction that it does not
+// know fails the test.
 #include <fenv.h>
 #include <math.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 #include "base/dtype.h"
 #include "base/mem.h"
 
-enum { PTX_LINES_MAX = 1 << 16, PTX_OPERANDS_MAX = 5, PTX_KINDS = 6 };
+enum { PTX_LINES_MAX = 1 << 16, PTX_OPERANDS_MAX = 16, PTX_KINDS = 7 };
 
 typedef struct ptx_insn ptx_insn_t;
 
@@ -18,10 +19,14 @@ typedef struct ptx_run {
   char* lines[PTX_LINES_MAX];
   ptx_insn_t* insns;  // one for each line
   uint32_t line_count;
-  uint64_t* registers[PTX_KINDS];
-  uint32_t register_count;
+  uint64_t* file;  // of all threads: registers by kind, then the numbers of thread and block
+  uint32_t register_count, file_words;
   uint64_t params[32];
-  uint64_t thread;
+  uint32_t thread_count;  // of a block
+  struct ptx_thread* threads;
+  uint8_t* near;           // shared memory
+  struct ptx_byte* bytes;  // of shared memory: who accessed them since the last wait
+  uint32_t near_bytes, epoch, race_count;
   uint8_t stacks[16][4096];
   uint64_t stack_numbers[16];
   uint32_t stack_count;
@@ -75,14 +80,14 @@ static double ptx_number(uint64_t word, ptx_type_t type, bool flushes) {
 }
 
 static uint64_t* ptx_register(ptx_run_t* run, const char* name) {
-  static const char* const prefixes[PTX_KINDS] = {"p", "h", "r", "rd", "f", "fd"};
+  static const char* const prefixes[PTX_KINDS] = {"p", "h", "r", "rd", "f", "fd", "g"};
   const size_t letters = strcspn(name + 1, "0123456789");
   for (uint32_t kind = 0; kind < PTX_KINDS; ++kind) {
     if (strlen(prefixes[kind]) != letters || strncmp(name + 1, prefixes[kind], letters) != 0)
       continue;
     const uint32_t number = (uint32_t)atoi(name + 1 + letters);
     assert_true(number < run->register_count);
-    return &run->registers[kind][number];
+    return &run->file[kind * run->register_count + number];
   }
   fail_msg("register %s", name);
   return NULL;
@@ -90,6 +95,7 @@ static uint64_t* ptx_register(ptx_run_t* run, const char* name) {
 
 static uint64_t ptx_value(ptx_run_t* run, const char* operand) {
   if (strchr(operand, '.')) return 0;  // %ctaid.x and %ntid.x: one block
+  if (strncmp(operand, "near", 4) == 0) return (uint64_t)(uintptr_t)run->near;
   if (operand[0] == '%') return *ptx_register(run, operand);
   if (strncmp(operand, "0f", 2) == 0 || strncmp(operand, "0d", 2) == 0) {
     return strtoull(operand + 2, NULL, 16);
@@ -115,12 +121,15 @@ typedef enum ptx_form {
   PTX_STORE,
   PTX_BRANCH,
   PTX_RETURN,
+  PTX_SYNC,   // all threads of the block wait for each other
+  PTX_WARP,   // a warp does it together
+  PTX_ASYNC,  // a copy, or the end of a batch
 } ptx_form_t;
 
 /// An instruction's name in parts, and operands: registers or words.
 struct ptx_insn {
   ptx_form_t form;
-  char* parts[8];
+  char* parts[12];
   uint32_t part_count;
   const uint64_t* predicate;  // NULL: none
   uint64_t* registers[PTX_OPERANDS_MAX];
@@ -270,16 +279,17 @@ static uint64_t ptx_dp4a(uint64_t a, uint64_t b, uint64_t c) {
   return c;
 }
 
-static uint64_t ptx_operand(const ptx_insn_t* insn, uint32_t at) {
-  return insn->registers[at] ? *insn->registers[at] : insn->words[at];
+// offset: of the thread's registers
+static uint64_t ptx_operand(const ptx_insn_t* insn, uint32_t at, size_t offset) {
+  return insn->registers[at] ? insn->registers[at][offset] : insn->words[at];
 }
 
-static void ptx_compute(const ptx_insn_t* insn) {
+static void ptx_compute(const ptx_insn_t* insn, size_t offset) {
   const char* name = insn->parts[0];
   uint64_t words[PTX_OPERANDS_MAX] = {0}, result;
   double numbers[PTX_OPERANDS_MAX] = {0};
   for (uint32_t i = 1; i < insn->operand_count; ++i) {
-    words[i - 1] = ptx_operand(insn, i);
+    words[i - 1] = ptx_operand(insn, i, offset);
     numbers[i - 1] = ptx_number(words[i - 1], insn->type, insn->flushes);
   }
   if (strcmp(name, "mov") == 0 || strcmp(name, "cvta") == 0) {
@@ -302,14 +312,19 @@ static void ptx_compute(const ptx_insn_t* insn) {
   } else {
     result = ptx_int_result(name, insn, words[0], words[1], words[2]);
   }
-  *insn->registers[0] = ptx_low(result, insn->result_bits);
+  insn->registers[0][offset] = ptx_low(result, insn->result_bits);
 }
 
-static void ptx_access(const ptx_insn_t* insn) {
+#include "codegen/ptx/run_group_test.inl"
+
+static void ptx_access(ptx_run_t* run, const ptx_insn_t* insn, uint32_t thread) {
+  const size_t offset = (size_t)thread * run->file_words;
   const bool is_load = insn->form == PTX_LOAD;
-  const uint64_t base = ptx_operand(insn, is_load);
+  const uint64_t base = ptx_operand(insn, is_load, offset);
   uint8_t* address = (uint8_t*)(uintptr_t)(base + (uint64_t)insn->displacement);
-  uint64_t word = is_load ? 0 : ptx_operand(insn, 1);
+  uint64_t word = is_load ? 0 : ptx_operand(insn, 1, offset);
+  const bool is_shared = strcmp(insn->parts[1], "shared") == 0;
+  if (is_shared) ptx_see(run, address, insn->type.bits / 8, thread, !is_load);
   if (!is_load) {
     memcpy(address, &word, insn->type.bits / 8);
     return;
@@ -320,7 +335,7 @@ static void ptx_access(const ptx_insn_t* insn) {
     memcpy(&word, address, insn->type.bits / 8);
   }
   const bool is_signed = insn->type.letter == 's';
-  *insn->registers[0] = is_signed ? (uint64_t)ptx_signed(word, insn->type.bits) : word;
+  insn->registers[0][offset] = is_signed ? (uint64_t)ptx_signed(word, insn->type.bits) : word;
 }
 
 // ---- kernels -----------------------------------------------------------------------------------
@@ -336,7 +351,10 @@ static uint32_t ptx_label(const ptx_run_t* run, const char* name) {
 
 static void ptx_declare(ptx_run_t* run, const char* line) {
   if (strncmp(line, ".reg", 4) == 0) {
-    run->register_count = (uint32_t)atoi(strchr(line, '<') + 1);
+    const uint32_t count = (uint32_t)atoi(strchr(line, '<') + 1);
+    if (count > run->register_count) run->register_count = count;
+  } else if (strncmp(line, ".shared", 7) == 0) {
+    run->near_bytes = (uint32_t)atoi(strchr(line, '[') + 1);
   } else if (strncmp(line, ".local", 6) == 0) {
     assert_true(run->stack_count < 16);
     run->stack_numbers[run->stack_count++] = strtoull(strstr(line, "stack_") + 6, NULL, 10);
@@ -357,7 +375,9 @@ static void ptx_parse_operand(ptx_run_t* run, ptx_insn_t* insn, char* text) {
     text[strcspn(text, "]")] = 0;
   }
   if (strncmp(text, "%tid.x", 6) == 0) {
-    insn->registers[at] = &run->thread;
+    insn->registers[at] = &run->file[PTX_KINDS * run->register_count];
+  } else if (strncmp(text, "%ctaid.x", 8) == 0) {
+    insn->registers[at] = &run->file[PTX_KINDS * run->register_count + 1];
   } else if (*text == '%' && !strchr(text, '.')) {
     insn->registers[at] = ptx_register(run, text);
   }
@@ -379,20 +399,27 @@ static void ptx_parse(ptx_run_t* run, char* line, ptx_insn_t* insn) {
   if (operands) *operands++ = 0;
   for (char* part = strtok_r(line, ".", &rest); part; part = strtok_r(NULL, ".", &rest)) {
     insn->parts[insn->part_count++] = part;
+    assert_true(insn->part_count < 12);
   }
   const char* name = insn->parts[0];
-  insn->form = strcmp(name, "ret") == 0   ? PTX_RETURN
-               : strcmp(name, "bra") == 0 ? PTX_BRANCH
-               : strcmp(name, "ld") == 0  ? PTX_LOAD
-               : strcmp(name, "st") == 0  ? PTX_STORE
-                                          : PTX_COMPUTE;
+  insn->form =
+      strcmp(name, "ret") == 0   ? PTX_RETURN
+      : strcmp(name, "bra") == 0 ? PTX_BRANCH
+      : strcmp(name, "ld") == 0  ? PTX_LOAD
+      : strcmp(name, "st") == 0  ? PTX_STORE
+      : strcmp(name, "bar") == 0 ? PTX_SYNC
+      : strcmp(name, "cp") == 0  ? PTX_ASYNC
+      : strcmp(name, "shfl") == 0 || strcmp(name, "ldmatrix") == 0 || strcmp(name, "mma") == 0
+          ? PTX_WARP
+          : PTX_COMPUTE;
   if (insn->part_count > 1) insn->type = ptx_type(insn->parts[insn->part_count - 1]);
   if (insn->part_count > 2) insn->other = ptx_type(insn->parts[insn->part_count - 2]);
   insn->flushes = ptx_has(insn, "ftz");
   bool is_predicate = false;
   if (operands) {
     is_predicate = strncmp(operands, "%p", 2) == 0;
-    for (char* item = strtok_r(operands, ", ", &rest); item; item = strtok_r(NULL, ", ", &rest)) {
+    for (char* item = strtok_r(operands, ", {}", &rest); item;
+         item = strtok_r(NULL, ", {}", &rest)) {
       ptx_parse_operand(run, insn, item);
     }
   }
@@ -403,47 +430,102 @@ static void ptx_parse(ptx_run_t* run, char* line, ptx_insn_t* insn) {
                                                                               : insn->type.bits;
 }
 
-static void ptx_execute(const ptx_run_t* run) {
-  uint32_t at = 0;
-  while (at < run->line_count) {
-    const ptx_insn_t* insn = &run->insns[at++];
-    if (insn->predicate && !(*insn->predicate & 1)) continue;
+// Runs a thread until it returns or does something together with others; its state says what.
+static void ptx_execute(ptx_run_t* run, uint32_t number) {
+  ptx_thread_t* thread = &run->threads[number];
+  const size_t offset = (size_t)number * run->file_words;
+  while (thread->at < run->line_count) {
+    const ptx_insn_t* insn = &run->insns[thread->at++];
+    if (insn->predicate && !(insn->predicate[offset] & 1)) continue;
     switch (insn->form) {
       case PTX_NOTHING: break;
-      case PTX_COMPUTE: ptx_compute(insn); break;
-      case PTX_BRANCH: at = insn->target; break;
-      case PTX_RETURN: return;
-      default: ptx_access(insn); break;
+      case PTX_COMPUTE: ptx_compute(insn, offset); break;
+      case PTX_BRANCH: thread->at = insn->target; break;
+      case PTX_RETURN: thread->at = run->line_count; break;
+      case PTX_ASYNC: ptx_async(run, insn, number); break;
+      case PTX_SYNC:
+      case PTX_WARP: thread->waits_at = insn; return;
+      default: ptx_access(run, insn, number); break;
     }
+  }
+  thread->is_done = true;
+}
+
+// Runs the threads of a block until all have returned.
+static void ptx_execute_block(ptx_run_t* run) {
+  for (uint32_t done = 0; done < run->thread_count;) {
+    bool moved = false;
+    for (uint32_t i = 0; i < run->thread_count; ++i) {
+      if (run->threads[i].is_done || run->threads[i].waits_at) continue;
+      ptx_execute(run, i);
+      done += run->threads[i].is_done;
+      moved = true;
+    }
+    moved |= ptx_meet(run);
+    if (!moved) fail_msg("threads wait for ever");
   }
 }
 
-/// Runs threads of the kernel of a name in a module's text, with parameters as words.
-static inline void ptx_run(const char* text, const char* name, uint64_t threads,
-                           const uint64_t* params, uint32_t param_count,
-                           const uint8_t* const* blobs) {
-  hlo_arena_t arena;
-  hlo_arena_init(&arena, 0);
-  ptx_run_t* run = hlo_arena_alloc_zeroed(&arena, sizeof *run);
+static ptx_run_t* ptx_prepare(hlo_arena_t* arena, const char* text, const char* name,
+                              uint32_t thread_count, const uint64_t* params, uint32_t param_count,
+                              const uint8_t* const* blobs, uint32_t large_bytes) {
+  ptx_run_t* run = hlo_arena_alloc_zeroed(arena, sizeof *run);
   char entry[160], *rest;
   snprintf(entry, sizeof entry, ".entry %s(", name);
   const char* start = strstr(text, entry);
   assert_non_null(start);
   const char* end = strstr(start, "\n}\n");
-  run->text = hlo_arena_strndup(&arena, start, (size_t)(end - start));
+  run->text = hlo_arena_strndup(arena, start, (size_t)(end - start));
   run->blobs = blobs;
+  run->thread_count = thread_count;
+  run->near_bytes = large_bytes;
   memcpy(run->params, params, param_count * sizeof *params);
   for (char* line = strtok_r(run->text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
     assert_true(run->line_count < PTX_LINES_MAX);
     run->lines[run->line_count++] = line + strspn(line, " ");
   }
   for (uint32_t i = 0; i < run->line_count; ++i) ptx_declare(run, run->lines[i]);
-  for (uint32_t i = 0; i < PTX_KINDS; ++i) {
-    run->registers[i] =
-        hlo_arena_alloc_zeroed(&arena, (run->register_count + 1) * sizeof(uint64_t));
-  }
-  run->insns = hlo_arena_alloc_zeroed(&arena, run->line_count * sizeof *run->insns);
+  run->file_words = PTX_KINDS * run->register_count + 2;
+  run->file = hlo_arena_array(arena, (size_t)run->file_words * thread_count, sizeof *run->file);
+  run->threads = hlo_arena_array(arena, thread_count, sizeof *run->threads);
+  run->near = hlo_arena_alloc_zeroed(arena, run->near_bytes + 1024);
+  run->near += 1024 - (uintptr_t)run->near % 1024;
+  run->bytes = hlo_arena_array(arena, (size_t)run->near_bytes + 1, sizeof *run->bytes);
+  run->insns = hlo_arena_alloc_zeroed(arena, run->line_count * sizeof *run->insns);
   for (uint32_t i = 1; i < run->line_count; ++i) ptx_parse(run, run->lines[i], &run->insns[i]);
-  for (run->thread = 0; run->thread < threads; ++run->thread) ptx_execute(run);
-  hlo_arena_deinit(&arena);
+  return run;
+}
+
+/// Runs threads of the kernel of a name in a module's text, with parameters as words.
+static inline void ptx_run(const char* text, const char* name, uint64_t threads,
+                           const uint64_t* params, uint32_t param_count,
+                           const uint8_t* const* blobs) {
+  HLO_SCOPED_ARENA arena = {0};
+  ptx_run_t* run = ptx_prepare(&arena, text, name, 1, params, param_count, blobs, 0);
+  for (uint64_t i = 0; i < threads; ++i) {
+    run->threads[0] = (ptx_thread_t){0};
+    run->file[PTX_KINDS * run->register_count] = i;
+    ptx_execute_block(run);
+  }
+}
+
+/// Runs blocks of threads; returns how many accesses of shared memory nothing orders.
+static inline uint32_t ptx_run_blocks(const char* text, const char* name, uint64_t blocks,
+                                      uint32_t threads, uint32_t shared_bytes,
+                                      const uint64_t* params, uint32_t param_count) {
+  HLO_SCOPED_ARENA arena = {0};
+  ptx_run_t* run =
+      ptx_prepare(&arena, text, name, threads, params, param_count, NULL, shared_bytes);
+  for (uint64_t block = 0; block < blocks; ++block) {
+    memset(run->near, 0xa5, run->near_bytes);
+    ++run->epoch;
+    for (uint32_t i = 0; i < threads; ++i) {
+      uint64_t* numbers = &run->file[(size_t)i * run->file_words + PTX_KINDS * run->register_count];
+      run->threads[i] = (ptx_thread_t){0};
+      numbers[0] = i;
+      numbers[1] = block;
+    }
+    ptx_execute_block(run);
+  }
+  return run->race_count;
 }

@@ -11,11 +11,12 @@
 typedef struct sm_row {
   uint32_t capability, version, arch_version, family_version;
   hlo_ptx_mma_t mma;
+  uint32_t shared_kib;
 } sm_row_t;
 
 static const sm_row_t kSms[] = {
-#define HLO_PTX_SM(capability, version, arch, family, mma) \
-  {capability, version, arch, family, HLO_PTX_MMA_##mma},
+#define HLO_PTX_SM(capability, version, arch, family, mma, shared) \
+  {capability, version, arch, family, HLO_PTX_MMA_##mma, shared},
 #include "codegen/ptx/sm.def"
 };
 enum { SM_COUNT = sizeof kSms / sizeof *kSms };
@@ -44,7 +45,8 @@ static hlo_ptx_target_t target_of(const sm_row_t* row, char suffix) {
   const bool is_general = !suffix && row->arch_version;
   const hlo_ptx_mma_t mma =
       is_general && row->mma != HLO_PTX_MMA_NONE ? HLO_PTX_MMA_WARP : row->mma;
-  return (hlo_ptx_target_t){row->capability, suffix, version_of(row, suffix), mma};
+  return (hlo_ptx_target_t){row->capability, suffix, version_of(row, suffix), mma,
+                            (int64_t)row->shared_kib << 10};
 }
 
 static hlo_status_t unknown_name(const char* name) {

@@ -23,6 +23,7 @@ typedef struct hlo_ptx_target {
   char suffix;          // 'a': this architecture only; 'f': its family; 0: this and later ones
   uint32_t version;     // of the language
   hlo_ptx_mma_t mma;
+  int64_t shared_bytes;  // the most that a block may have
 } hlo_ptx_target_t;
 
 /// Returns the newest PTX version of a CUDA toolkit: of the newest known toolkit that is not newer;

@@ -146,6 +146,10 @@ static uint32_t find_cut(const hlo_tile_emitter_t* e, const hlo_tile_loop_t* loo
   return at;
 }
 
+bool hlo_tile_is_cut(const hlo_tile_emitter_t* e, const hlo_tile_loop_t* loop) {
+  return e->cut && find_cut(e, loop) < e->cut->count;
+}
+
 // Returns the only iteration of a loop that the chunk runs; NULL: it may run several or none.
 static hlo_vir_value_t* single_iteration(const hlo_tile_emitter_t* e, const hlo_tile_loop_t* loop) {
   const uint32_t at = find_cut(e, loop);
@@ -154,8 +158,7 @@ static hlo_vir_value_t* single_iteration(const hlo_tile_emitter_t* e, const hlo_
   return is_single ? e->cut->loops[at].chunk : NULL;
 }
 
-// Returns the range of a loop, or the chunk's part of it.
-static hlo_vir_interval_t range_of(hlo_tile_emitter_t* e, const hlo_tile_loop_t* loop) {
+hlo_vir_interval_t hlo_tile_range_of(hlo_tile_emitter_t* e, const hlo_tile_loop_t* loop) {
   hlo_vir_builder_t* b = e->b;
   const hlo_vir_interval_t all = {hlo_vir_iconst(b, loop->low), hlo_vir_iconst(b, loop->end)};
   const uint32_t at = find_cut(e, loop);
@@ -264,7 +267,7 @@ void hlo_tile_emit_loop(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
     e->ivs[loop->iv] = NULL;
     return;
   }
-  const hlo_vir_interval_t range = range_of(e, loop);
+  const hlo_vir_interval_t range = hlo_tile_range_of(e, loop);
   const uint32_t lanes = hlo_tile_choose_lanes(e, op, loop);
   if (lanes > 1) {
     hlo_tile_emit_lane_loop(e, loop->iv, range, lanes, HLO_TILE_UNROLL_FREELY, emit_body,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Emits the blocks of a kernel, operation by operation (see GUIDE.md).
-#include "codegen/tiles/lower_impl.h"
+#include "codegen/tiles/group_impl.h"
 
 // ---- values
 
@@ -151,7 +151,17 @@ static hlo_vir_value_t* emit_op_value(hlo_tile_emitter_t* e, const hlo_tile_op_t
   }
 }
 
-static void emit_op(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
+void hlo_tile_emit_repeated(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
+  switch (op->kind) {
+    case HLO_TILE_OP_while: hlo_tile_emit_while(e, op); return;
+    case HLO_TILE_OP_if:
+    case HLO_TILE_OP_switch: hlo_tile_emit_switch(e, op); return;
+    default: hlo_tile_emit_loop(e, op); return;
+  }
+}
+
+void hlo_tile_emit_op(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
+  if (hlo_tile_is_together(e) && hlo_tile_emit_together(e, op)) return;
   switch (op->kind) {
     case HLO_TILE_OP_store:
     case HLO_TILE_OP_ref_store: hlo_tile_emit_store(e, op); return;
@@ -165,17 +175,17 @@ static void emit_op(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
       break;
     case HLO_TILE_OP_reduce: hlo_tile_emit_reduce(e, op); return;
     case HLO_TILE_OP_for:
-    case HLO_TILE_OP_parallel: hlo_tile_emit_loop(e, op); return;
-    case HLO_TILE_OP_while: hlo_tile_emit_while(e, op); return;
+    case HLO_TILE_OP_parallel:
+    case HLO_TILE_OP_while:
     case HLO_TILE_OP_if:
-    case HLO_TILE_OP_switch: hlo_tile_emit_switch(e, op); return;
+    case HLO_TILE_OP_switch: hlo_tile_emit_repeated(e, op); return;
     default: break;
   }
   e->done[op->number] = emit_op_value(e, op);
 }
 
 void hlo_tile_emit_block(hlo_tile_emitter_t* e, const hlo_tile_block_t* block) {
-  for (const hlo_tile_op_t* op = block->first; op; op = op->next) emit_op(e, op);
+  for (const hlo_tile_op_t* op = block->first; op; op = op->next) hlo_tile_emit_op(e, op);
 }
 
 // ---- kernels
@@ -211,6 +221,9 @@ static bool make_tables(hlo_tile_emitter_t* e) {
   e->stack_offsets = hlo_arena_array(e->scratch, values, sizeof *e->stack_offsets);
   e->is_written =
       hlo_arena_array(e->scratch, (size_t)kernel->buffer_count + 1, sizeof *e->is_written);
+  const size_t roots = values + kernel->buffer_count + 1;
+  e->pending_reads = hlo_arena_array(e->scratch, roots, sizeof *e->pending_reads);
+  e->pending_writes = hlo_arena_array(e->scratch, roots, sizeof *e->pending_writes);
   if (e->scratch->failed) return false;
   for (const hlo_tile_op_t* op = hlo_tile_first_op(kernel); op; op = hlo_tile_next_op(op)) {
     note_written(e, op);
@@ -234,6 +247,7 @@ void hlo_tile_emit(const hlo_tile_kernel_t* kernel, const hlo_target_t* target,
                           .exprs = &exprs,
                           .target = target,
                           .cut = cut,
+                          .group = cut ? cut->group : NULL,
                           .b = b,
                           .addresses = addresses,
                           .scratch = &scratch,
@@ -243,13 +257,13 @@ void hlo_tile_emit(const hlo_tile_kernel_t* kernel, const hlo_target_t* target,
     hlo_vir_module_fail(b->module, hlo_arena_status(&scratch));
     return;
   }
-  const int64_t stack_bytes = place_allocations(&e);
+  const int64_t stack_bytes = e.group ? 0 : place_allocations(&e);
   if (stack_bytes) {
     e.stack =
         hlo_vir_emit(b, HLO_VIR_stack, hlo_vir_type(HLO_VIR_INDEX, 1), 0, stack_bytes, 0, NULL);
   }
   for (const hlo_tile_op_t* op = kernel->body.first; op; op = op->next) {
-    if (!phase || op == phase || !hlo_tile_is_phase(op)) emit_op(&e, op);
+    if (!phase || op == phase || !hlo_tile_is_phase(op)) hlo_tile_emit_op(&e, op);
     if (op == phase) break;
   }
   if (exprs.is_exceeded) {

@@ -2,9 +2,7 @@
 // Tile IR to vector IR: the code of any well-formed kernel, whether a fusion's or written by hand.
 #pragma once
 
-#include "codegen/target/target.h"
-#include "codegen/vir/builder.h"
-#include "tile/ir.h"
+#include "codegen/tiles/group.h"
 
 enum { HLO_TILE_MAX_CUT_LOOPS = 8 };
 
@@ -16,6 +14,7 @@ typedef struct hlo_tile_cut {
     hlo_vir_value_t* chunk;  // INDEX: the number of the part
     int64_t size;            // iterations of a part
   } loops[HLO_TILE_MAX_CUT_LOOPS];
+  const hlo_tile_group_t* group;  // the threads that run a chunk together; NULL: one does
 } hlo_tile_cut_t;
 
 /// Returns why the kernel cannot be lowered for the target.

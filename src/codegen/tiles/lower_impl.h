@@ -36,6 +36,13 @@ typedef struct hlo_tile_emitter {
   hlo_vir_value_t*** results;  // by number: all results of an operation with regions
   bool* shared;                // by number: the reduction was computed with another one
   bool* is_written;            // by buffer: the kernel stores to it
+  // Groups of threads (group.c).
+  const hlo_tile_group_t* group;         // NULL: one thread
+  bool is_divided;                       // each thread runs its own part here
+  bool has_async;                        // copies are under way that nothing waits for yet
+  bool *pending_reads, *pending_writes;  // of memory, since the threads waited for each other
+  const hlo_tile_op_t* fragment;         // the accumulator whose elements are visited,
+  uint32_t fragment_register;            // and the register of this one
 } hlo_tile_emitter_t;
 
 /// How lanes along a loop find their elements.
@@ -85,6 +92,14 @@ void hlo_tile_emit_store(hlo_tile_emitter_t* e, const hlo_tile_op_t* op);
 
 // ---- references (reference.c, mma.c)
 
+/// Dimensions of both sides of a copy, outermost first; dimensions that are adjacent in both are
+/// one.
+typedef struct hlo_tile_copy_loops {
+  uint32_t count;
+  int64_t dims[HLO_TILE_MAX_RANK], from[HLO_TILE_MAX_RANK], to[HLO_TILE_MAX_RANK];
+} hlo_tile_copy_loops_t;
+hlo_tile_copy_loops_t hlo_tile_merge_dims(const hlo_tile_op_t* from, const hlo_tile_op_t* to);
+
 /// Returns the flags of loads from a reference.
 uint32_t hlo_tile_ref_flags(const hlo_tile_emitter_t* e, const hlo_tile_op_t* ref);
 /// Returns the bytes that an allocation takes on the stack, a multiple of 64.
@@ -104,6 +119,13 @@ hlo_vir_value_t* hlo_tile_emit_guard(hlo_tile_emitter_t* e, const hlo_tile_op_t*
 bool hlo_tile_writes(const hlo_tile_op_t* op);
 
 void hlo_tile_emit_block(hlo_tile_emitter_t* e, const hlo_tile_block_t* block);
+void hlo_tile_emit_op(hlo_tile_emitter_t* e, const hlo_tile_op_t* op);
+/// Emits a loop or branches as one thread runs them.
+void hlo_tile_emit_repeated(hlo_tile_emitter_t* e, const hlo_tile_op_t* op);
+/// Returns the range of a loop, or the chunk's part of it.
+hlo_vir_interval_t hlo_tile_range_of(hlo_tile_emitter_t* e, const hlo_tile_loop_t* loop);
+/// Returns true if the loop is cut: a chunk runs a part of it.
+bool hlo_tile_is_cut(const hlo_tile_emitter_t* e, const hlo_tile_loop_t* loop);
 /// Returns a value with as many lanes as its user.
 hlo_vir_value_t* hlo_tile_wide(hlo_tile_emitter_t* e, hlo_vir_value_t* value, uint32_t lanes);
 hlo_vir_value_t* hlo_tile_operand(hlo_tile_emitter_t* e, const hlo_tile_op_t* op, uint32_t lanes);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Emits loads, stores and guards: elements that lanes share, adjacent ones, and any others. Lanes
 // that an operation masks out, or that are outside of memory, access nothing.
-#include "codegen/tiles/lower_impl.h"
+#include "codegen/tiles/group_impl.h"
 
 static uint32_t scale_of(hlo_vir_type_t memory) {
   return (uint32_t)__builtin_ctz(hlo_vir_elem_bits((hlo_vir_elem_t)memory.elem) / 8);
@@ -116,6 +116,7 @@ typedef struct tile_memory {
   const hlo_expr_t* offset;
   uint32_t flags;  // of loads
   bool is_empty;
+  hlo_swizzle_t swizzle;
 } tile_memory_t;
 
 static tile_memory_t find_memory(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
@@ -125,6 +126,7 @@ static tile_memory_t find_memory(hlo_tile_emitter_t* e, const hlo_tile_op_t* op)
     memory.base = e->done[ref->number];
     memory.dtype = ref->dtype;
     memory.flags = hlo_tile_ref_flags(e, ref);
+    memory.swizzle = hlo_tile_swizzle_of(e, ref);
     memory.is_empty = hlo_tile_ref_count(ref) == 0;
     return memory;
   }
@@ -136,6 +138,17 @@ static tile_memory_t find_memory(hlo_tile_emitter_t* e, const hlo_tile_op_t* op)
   return memory;
 }
 
+static hlo_element_address_t address_of(hlo_tile_emitter_t* e, const tile_memory_t* memory) {
+  if (!memory->swizzle.bits) {
+    return hlo_tile_emit_address(e, memory->base, memory->dtype, memory->offset);
+  }
+  const int64_t size = (int64_t)hlo_dtype_size_bytes(memory->dtype);
+  hlo_vir_value_t* bytes = hlo_vir_index(e->b, HLO_VIR_imul, hlo_tile_emit_index(e, memory->offset),
+                                         hlo_vir_iconst(e->b, size));
+  bytes = hlo_tile_swizzled(e, memory->swizzle, bytes);
+  return (hlo_element_address_t){.base = hlo_vir_index(e->b, HLO_VIR_iadd, memory->base, bytes)};
+}
+
 // ---- loads
 
 // Loads one element if the mask, of one lane, is on; else `other`.
@@ -143,8 +156,7 @@ static hlo_vir_value_t* load_if(hlo_tile_emitter_t* e, const tile_memory_t* memo
                                 hlo_vir_value_t* mask, hlo_vir_value_t* other) {
   hlo_vir_value_t* result = hlo_vir_var(e->b, other);
   hlo_vir_begin_if(e->b, hlo_scalar_from_lane(e->b, HLO_DTYPE_PRED, mask));
-  hlo_element_address_t address =
-      hlo_tile_emit_address(e, memory->base, memory->dtype, memory->offset);
+  const hlo_element_address_t address = address_of(e, memory);
   hlo_vir_set(e->b, result, hlo_elementwise_load(e->b, memory->dtype, 1, &address));
   hlo_vir_end(e->b);
   return result;
@@ -190,6 +202,9 @@ static bool indices_differ(const hlo_tile_emitter_t* e, const hlo_tile_op_t* op)
 }
 
 hlo_vir_value_t* hlo_tile_emit_load(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
+  if (is_of_reference(op) && hlo_tile_fragment_of(e, op->operands[0])) {
+    return hlo_tile_emit_fragment_load(e, op);
+  }
   const tile_memory_t memory = find_memory(e, op);
   const uint32_t lanes = indices_differ(e, op) ? e->lanes : lanes_of_operands(e, op);
   hlo_vir_value_t* other =
@@ -203,8 +218,7 @@ hlo_vir_value_t* hlo_tile_emit_load(hlo_tile_emitter_t* e, const hlo_tile_op_t* 
     return mask ? hlo_vmath_select(e->b, mask, value, other) : value;
   }
   if (mask) return load_if(e, &memory, mask, other);
-  hlo_element_address_t address =
-      hlo_tile_emit_address(e, memory.base, memory.dtype, memory.offset);
+  hlo_element_address_t address = address_of(e, &memory);
   address.flags = memory.flags;
   return hlo_elementwise_load(e->b, memory.dtype, 1, &address);
 }
@@ -223,6 +237,10 @@ static void scatter_lanes(hlo_tile_emitter_t* e, const tile_memory_t* memory,
 }
 
 void hlo_tile_emit_store(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
+  if (is_of_reference(op) && hlo_tile_fragment_of(e, op->operands[0])) {
+    hlo_tile_emit_fragment_store(e, op);
+    return;
+  }
   const tile_memory_t memory = find_memory(e, op);
   const uint32_t lanes = hlo_tile_lanes_here(e);
   const hlo_tile_op_t* stored = op->operands[is_of_reference(op)];
@@ -237,8 +255,7 @@ void hlo_tile_emit_store(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
   }
   const bool is_branch = lanes == 1 && mask;
   if (is_branch) hlo_vir_begin_if(e->b, hlo_scalar_from_lane(e->b, HLO_DTYPE_PRED, mask));
-  hlo_element_address_t address =
-      hlo_tile_emit_address(e, memory.base, memory.dtype, memory.offset);
+  hlo_element_address_t address = address_of(e, &memory);
   if (!is_branch) address.mask = mask;
   hlo_elementwise_store(e->b, memory.dtype, value, &address);
   if (is_branch) hlo_vir_end(e->b);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of references, added to a reference. Rows of the left operand times vectors along a
 // dimension of the right operand are accumulated in registers over all contracted dimensions.
-#include "codegen/tiles/lower_impl.h"
+#include "codegen/tiles/group_impl.h"
 
 enum { MAX_ROWS = 6, MAX_VECTORS = 4, MAX_LOOPS = 4 * HLO_TILE_MAX_RANK };
 
@@ -218,7 +218,25 @@ static void emit_columns(hlo_tile_emitter_t* e, const tile_mma_t* m, const mma_p
   hlo_vir_end(b);
 }
 
+// Divides the elements of rows and columns among the threads of a group.
+static void emit_divided(hlo_tile_emitter_t* e, const tile_mma_t* m, const mma_place_t* place) {
+  hlo_vir_value_t* columns = hlo_vir_iconst(e->b, m->columns.extent);
+  hlo_vir_value_t* count = hlo_vir_iconst(e->b, m->rows.extent * m->columns.extent);
+  hlo_vir_value_t* at = hlo_tile_begin_divided(e, hlo_vir_iconst(e->b, 0), count);
+  const mma_place_t row =
+      move_place(e, *place, &m->rows, hlo_vir_index(e->b, HLO_VIR_idiv, at, columns));
+  const mma_place_t element =
+      move_place(e, row, &m->columns, hlo_vir_index(e->b, HLO_VIR_irem, at, columns));
+  mma_tile_t tile = {.rows = 1, .vectors = 1, .lanes = 1};
+  emit_mma_tile(e, m, &tile, &element);
+  hlo_tile_end_divided(e);
+}
+
 static void emit_tiles(hlo_tile_emitter_t* e, const tile_mma_t* m, const mma_place_t* place) {
+  if (hlo_tile_is_together(e)) {
+    emit_divided(e, m, place);
+    return;
+  }
   const int64_t extent = m->columns.extent, wide = (int64_t)m->lanes * m->most_vectors;
   const int64_t many = extent - extent % wide, whole = extent - extent % m->lanes;
   emit_columns(e, m, place, (mma_tile_t){.vectors = m->most_vectors, .lanes = m->lanes}, 0, many);

@@ -2,7 +2,7 @@
 // Reductions as loops over accumulators: over lanes with several accumulators each, or each lane of
 // the surrounding loop by itself. Reductions over the same loops share them.
 #include "base/tuning.h"
-#include "codegen/tiles/lower_impl.h"
+#include "codegen/tiles/group_impl.h"
 
 enum {
   MAX_SHARED = 8,  // reductions in the same loops
@@ -151,6 +151,16 @@ static void accumulate_lanes(hlo_tile_emitter_t* e, uint32_t copy, void* context
   accumulate(e, is_single ? r->rest : r, is_single ? 0 : copy, e->range);
 }
 
+// Threads take turns at the steps of a loop.
+static void accumulate_divided(hlo_tile_emitter_t* e, tile_reduction_t* r,
+                               const hlo_tile_loop_t* loop) {
+  e->ivs[loop->iv] =
+      hlo_tile_begin_divided(e, hlo_vir_iconst(e->b, loop->low), hlo_vir_iconst(e->b, loop->end));
+  accumulate(e, r, 0, NULL);
+  hlo_tile_end_divided(e);
+  e->ivs[loop->iv] = NULL;
+}
+
 // Emits the loops from number `at` on; the loop `last`, which has lanes, is the innermost one.
 static void emit_term_loops(hlo_tile_emitter_t* e, tile_reduction_t* r, uint32_t at, uint32_t last,
                             uint32_t lanes) {
@@ -165,6 +175,10 @@ static void emit_term_loops(hlo_tile_emitter_t* e, tile_reduction_t* r, uint32_t
     e->ivs[loop->iv] = NULL;
   } else if (last < op->loop_count) {
     const hlo_tile_loop_t* loop = &op->loops[last];
+    if (hlo_tile_is_together(e)) {
+      accumulate_divided(e, r, loop);
+      return;
+    }
     const hlo_vir_interval_t range = {hlo_vir_iconst(e->b, loop->low),
                                       hlo_vir_iconst(e->b, loop->end)};
     hlo_tile_emit_lane_loop(e, loop->iv, range, lanes, r->unroll, accumulate_lanes, r);
@@ -195,7 +209,13 @@ static hlo_vir_value_t* in_elem(hlo_tile_emitter_t* e, hlo_vir_value_t* value, u
                          value);
 }
 
-// Combines the accumulators of all steps, then the initial values, and rounds.
+static void combine_threads(hlo_tile_emitter_t* e, const void* context, hlo_vir_value_t* const* x,
+                            hlo_vir_value_t* const* y, hlo_vir_value_t** out) {
+  combine_all(e, context, x, y, out);
+}
+
+// Combines the accumulators of all steps, then the initial values, and rounds. folds: those of all
+// lanes, or of all threads, are combined.
 static void finish(hlo_tile_emitter_t* e, tile_reduction_t* r, bool folds) {
   hlo_vir_value_t *values[MAX_ACCUMULATORS], *more[MAX_ACCUMULATORS];
   copy_vars(r, 0, values);
@@ -203,7 +223,11 @@ static void finish(hlo_tile_emitter_t* e, tile_reduction_t* r, bool folds) {
     copy_vars(r, u, more);
     combine_all(e, r, values, more, values);
   }
-  if (folds) fold_lanes(e, r, values);
+  if (folds && hlo_tile_is_together(e)) {
+    hlo_tile_group_reduce(e, combine_threads, r, values, r->accumulator_count);
+  } else if (folds) {
+    fold_lanes(e, r, values);
+  }
   if (r->rest) {
     copy_vars(r->rest, 0, more);
     for (uint32_t i = 0; i < r->accumulator_count; ++i) {
@@ -386,7 +410,11 @@ void hlo_tile_emit_reduce(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
     const uint32_t narrow = hlo_tile_choose_reduce_lanes(e, r.members[m], &other);
     if (narrow < lanes) lanes = narrow;
   }
-  if (lanes > 1) {
+  if (hlo_tile_is_together(e) && last != UINT32_MAX) {
+    start_accumulators(e, &r, 1);
+    emit_term_loops(e, &r, 0, last, 1);
+    finish(e, &r, true);
+  } else if (lanes > 1) {
     reduce_over_lanes(e, &r, last, lanes);
   } else {
     start_accumulators(e, &r, 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // References as addresses of their first elements; their strides are known when the code is made.
 // Copies of whole references.
-#include "codegen/tiles/lower_impl.h"
+#include "codegen/tiles/group_impl.h"
 
 uint32_t hlo_tile_ref_flags(const hlo_tile_emitter_t* e, const hlo_tile_op_t* ref) {
   const hlo_tile_op_t* root = hlo_tile_ref_root(ref);
@@ -44,6 +44,10 @@ hlo_vir_value_t* hlo_tile_emit_ref(hlo_tile_emitter_t* e, const hlo_tile_op_t* o
   switch (op->kind) {
     case HLO_TILE_OP_reference: return e->addresses[op->buffer];
     case HLO_TILE_OP_alloc:
+      if (e->group) {
+        return hlo_vir_index(e->b, HLO_VIR_iadd, e->group->near,
+                             hlo_vir_iconst(e->b, hlo_tile_group_alloc(e, op)->offset));
+      }
       return hlo_vir_index(e->b, HLO_VIR_iadd, e->stack,
                            hlo_vir_iconst(e->b, e->stack_offsets[op->number]));
     case HLO_TILE_OP_slice: return emit_slice(e, op);
@@ -53,14 +57,8 @@ hlo_vir_value_t* hlo_tile_emit_ref(hlo_tile_emitter_t* e, const hlo_tile_op_t* o
 
 // ---- copies
 
-// Dimensions of both sides, outermost first; dimensions that are adjacent in both are one.
-typedef struct copy_loops {
-  uint32_t count;
-  int64_t dims[HLO_TILE_MAX_RANK], from[HLO_TILE_MAX_RANK], to[HLO_TILE_MAX_RANK];
-} copy_loops_t;
-
-static copy_loops_t merge_dims(const hlo_tile_op_t* from, const hlo_tile_op_t* to) {
-  copy_loops_t loops = {0};
+hlo_tile_copy_loops_t hlo_tile_merge_dims(const hlo_tile_op_t* from, const hlo_tile_op_t* to) {
+  hlo_tile_copy_loops_t loops = {0};
   int64_t from_strides[HLO_TILE_MAX_RANK], to_strides[HLO_TILE_MAX_RANK];
   hlo_tile_ref_strides(from, from_strides);
   hlo_tile_ref_strides(to, to_strides);
@@ -75,7 +73,7 @@ static copy_loops_t merge_dims(const hlo_tile_op_t* from, const hlo_tile_op_t* t
     loops.from[at] = from_strides[i];
     loops.to[at] = to_strides[i];
   }
-  if (loops.count == 0) loops = (copy_loops_t){1, {1}, {1}, {1}};
+  if (loops.count == 0) loops = (hlo_tile_copy_loops_t){1, {1}, {1}, {1}};
   return loops;
 }
 
@@ -103,7 +101,7 @@ static void copy_row(hlo_tile_emitter_t* e, hlo_dtype_t dtype, int64_t count, hl
   }
 }
 
-static void emit_copy_loops(hlo_tile_emitter_t* e, const copy_loops_t* loops, uint32_t at,
+static void emit_copy_loops(hlo_tile_emitter_t* e, const hlo_tile_copy_loops_t* loops, uint32_t at,
                             hlo_dtype_t dtype, hlo_vir_value_t* from, hlo_vir_value_t* to) {
   hlo_vir_builder_t* b = e->b;
   const int64_t bytes = (int64_t)hlo_dtype_size_bytes(dtype);
@@ -126,6 +124,6 @@ static void emit_copy_loops(hlo_tile_emitter_t* e, const copy_loops_t* loops, ui
 void hlo_tile_emit_copy(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
   const hlo_tile_op_t *from = op->operands[0], *to = op->operands[1];
   if (hlo_tile_ref_count(from) == 0) return;
-  const copy_loops_t loops = merge_dims(from, to);
+  const hlo_tile_copy_loops_t loops = hlo_tile_merge_dims(from, to);
   emit_copy_loops(e, &loops, 0, from->dtype, e->done[from->number], e->done[to->number]);
 }

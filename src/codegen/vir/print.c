@@ -59,8 +59,8 @@ static void print_address(const hlo_vir_value_t* value, hlo_strbuf_t* out) {
 }
 
 static void print_flags(const hlo_vir_value_t* value, hlo_strbuf_t* out) {
-  bool is_tile = hlo_vir_opcode_class((hlo_vir_opcode_t)value->op) == HLO_VIR_TILE;
-  if (value->op == HLO_VIR_icmp || is_tile) return;
+  hlo_vir_class_t klass = hlo_vir_opcode_class((hlo_vir_opcode_t)value->op);
+  if (value->op == HLO_VIR_icmp || klass == HLO_VIR_TILE || klass == HLO_VIR_GROUP) return;
   if (value->flags & HLO_VIR_UNSIGNED) hlo_strbuf_puts(out, " unsigned");
   if (value->flags & HLO_VIR_INVARIANT) hlo_strbuf_puts(out, " invariant");
   if (value->flags & HLO_VIR_STREAM) {

@@ -55,13 +55,18 @@ static const char* const signatures[HLO_VIR_OPCODE_COUNT] = {
     [HLO_VIR_ucmp] = "mii",
     [HLO_VIR_tile_load] = "vxx",
     [HLO_VIR_tile_store] = "vxx",
+    [HLO_VIR_group_shuffle] = "tt",
+    [HLO_VIR_copy_async] = "vxx",
+    [HLO_VIR_frag_set] = "vt",
+    [HLO_VIR_frag_get] = "t",
+    [HLO_VIR_frag_load] = "vx",
 };
 
 static const char* signature(hlo_vir_opcode_t op) {
   static const char* const of_class[] = {
       [HLO_VIR_TILE] = "v",   [HLO_VIR_INDEX_OP] = "xxxx", [HLO_VIR_FLOAT] = "ffff",
       [HLO_VIR_INT] = "iii",  [HLO_VIR_HALF] = "iii",      [HLO_VIR_DOT] = "tttt",
-      [HLO_VIR_BITS] = "ttt", [HLO_VIR_MASK_OP] = "mmm",
+      [HLO_VIR_BITS] = "ttt", [HLO_VIR_MASK_OP] = "mmm",   [HLO_VIR_GROUP] = "v",
   };
   return signatures[op] ? signatures[op] : of_class[hlo_vir_opcode_class(op)];
 }
@@ -285,6 +290,12 @@ static void check_imm(checker_t* c, const hlo_vir_value_t* value) {
       sound = imm == (int32_t)imm && hlo_vir_tile_rows(value->flags) <= HLO_VIR_TILE_ROWS;
       break;
     case HLO_VIR_tile_dot: sound = is_tile_dot(value); break;
+    case HLO_VIR_group_shuffle: sound = imm > 0 && imm < 32 && value->type.lanes == 1; break;
+    case HLO_VIR_copy_async: sound = imm == 4 || imm == 8 || imm == 16; break;
+    case HLO_VIR_copy_wait:
+    case HLO_VIR_frag_load: sound = imm >= 0; break;
+    case HLO_VIR_frag_set: sound = imm >= 0; break;
+    case HLO_VIR_frag_get: sound = imm >= 0 && bits == 32; break;
     case HLO_VIR_half_add:
     case HLO_VIR_half_sub:
     case HLO_VIR_half_mul:
@@ -296,6 +307,8 @@ static void check_imm(checker_t* c, const hlo_vir_value_t* value) {
     case HLO_VIR_urem: sound = value->type.lanes == 1; break;
     default: break;
   }
+  const bool is_group = hlo_vir_opcode_class((hlo_vir_opcode_t)value->op) == HLO_VIR_GROUP;
+  if (is_group && !module->has_groups) fault(c, value, "no threads run in groups");
   if (!sound) fault(c, value, "immediate, flags or position");
 }
 

@@ -31,6 +31,7 @@ typedef enum hlo_vir_class {
   HLO_VIR_MEMORY,
   HLO_VIR_CROSS,
   HLO_VIR_TILE,
+  HLO_VIR_GROUP,
   HLO_VIR_FLOAT,
   HLO_VIR_INT,
   HLO_VIR_DOT,
@@ -171,6 +172,7 @@ struct hlo_vir_module {
   bool has_permute;             // formulas may use `permute` and conversions of f16, which take
                                 // few instructions
   bool has_scale;               // `scale` may be built
+  bool has_groups;              // GROUP ops may be built
   hlo_subnormals_t subnormals;  // what becomes of them in the state that the code is to run in
   hlo_vir_func_t* poison_func;  // used only by a builder that cannot build
 };

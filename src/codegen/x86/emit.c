@@ -107,6 +107,7 @@ static void emit_insn(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
     case HLO_VIR_MEMORY: hlo_x86_emit_memory(f, value); break;
     case HLO_VIR_CROSS: hlo_x86_emit_cross(f, value); break;
     case HLO_VIR_TILE: hlo_x86_emit_tile(f, value); break;
+    case HLO_VIR_GROUP: break;  // only in modules with groups, which are PTX
     case HLO_VIR_CONVERT: hlo_x86_emit_convert(f, value); break;
     case HLO_VIR_COMPARE: hlo_x86_emit_compare(f, value); break;
     case HLO_VIR_MASK_OP: hlo_x86_emit_mask(f, value); break;

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of mma.def (see atoms.h).
+#include "codegen/ptx/atoms.h"
+
+typedef struct atom_row {
+  hlo_tile_atom_t atom;
+  uint32_t capability, version;
+} atom_row_t;
+
+static const atom_row_t kAtoms[] = {
+#define HLO_PTX_ATOM(instruction, type, sums, steps, first, ptx, left, right, sum_layout) \
+  {{.name = instruction,                                                                  \
+    .op = HLO_TILE_ATOM_PRODUCT,                                                          \
+    .operand = HLO_DTYPE_##type,                                                          \
+    .result = HLO_DTYPE_##sums,                                                           \
+    .rows = 16,                                                                           \
+    .columns = 8,                                                                         \
+    .depth = steps,                                                                       \
+    .a = left,                                                                            \
+    .b = right,                                                                           \
+    .sum = sum_layout},                                                                   \
+   first,                                                                                 \
+   ptx},
+#include "codegen/ptx/mma.def"
+};
+enum { ATOM_COUNT = sizeof kAtoms / sizeof *kAtoms };
+_Static_assert((int)ATOM_COUNT <= (int)HLO_TILE_MAX_ATOMS, "all atoms fit a target");
+
+static bool is_there(const atom_row_t* row, const hlo_ptx_target_t* target) {
+  return target->mma != HLO_PTX_MMA_NONE && row->capability <= target->capability;
+}
+
+uint32_t hlo_ptx_atoms(const hlo_ptx_target_t* target, bool allows_tf32,
+                       hlo_tile_atom_t* out_atoms) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < ATOM_COUNT; ++i) {
+    const bool is_tf32 = kAtoms[i].atom.operand == HLO_DTYPE_F32;
+    if (!is_there(&kAtoms[i], target) || (is_tf32 && !allows_tf32)) continue;
+    out_atoms[count++] = kAtoms[i].atom;
+  }
+  return count;
+}
+
+uint32_t hlo_ptx_atom_version(const hlo_ptx_target_t* target, uint32_t number) {
+  for (uint32_t i = 0; i < ATOM_COUNT; ++i) {
+    if (is_there(&kAtoms[i], target) && number-- == 0) return kAtoms[i].version;
+  }
+  return 0;
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations of the threads of a block as PTX instructions (see emit.h): waits, exchanges in a
+// warp, asynchronous copies, matrix fragments.
+#include <inttypes.h>
+
+#include "codegen/ptx/atoms.h"
+#include "codegen/ptx/emit_impl.h"
+
+enum { TRANSPOSED = 8, SUM_REGISTERS = 4, LEFT_REGISTERS = 4, RIGHT_REGISTERS = 2 };
+
+static hlo_ptx_reg_t fragment(hlo_ptx_emitter_t* e, int64_t number) {
+  if (number >= e->fragment_count) e->fragment_count = (uint32_t)number + 1;
+  return (hlo_ptx_reg_t){HLO_PTX_FRAGMENT, number};
+}
+
+static void print_fragments(hlo_ptx_emitter_t* e, int64_t first, uint32_t count) {
+  fragment(e, first + count - 1);
+  for (uint32_t i = 0; i < count; ++i) {
+    hlo_strbuf_printf(&e->body, "%s%%g%" PRId64, i ? ", " : "{", first + i);
+  }
+  hlo_strbuf_puts(&e->body, "}");
+}
+
+static void shuffle_word(hlo_ptx_emitter_t* e, hlo_ptx_reg_t to, hlo_ptx_reg_t from, int64_t step) {
+  hlo_ptx_line(e, "shfl.sync.bfly.b32 $, $, #, 31, -1", to, from, step);
+}
+
+// Words of 64 bits are exchanged in two halves.
+static void emit_shuffle(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value) {
+  const hlo_ptx_reg_t to = hlo_ptx_reg(value), from = hlo_ptx_reg(value->operands[0]);
+  if (to.kind != HLO_PTX_B64 && to.kind != HLO_PTX_F64) {
+    shuffle_word(e, to, from, value->imm);
+    return;
+  }
+  const hlo_ptx_reg_t bits = hlo_ptx_temp(e, HLO_PTX_B64), high = hlo_ptx_temp(e, HLO_PTX_B64);
+  const hlo_ptx_reg_t words[] = {hlo_ptx_temp(e, HLO_PTX_B32), hlo_ptx_temp(e, HLO_PTX_B32)};
+  hlo_ptx_line(e, "mov.b64 $, $", bits, from);
+  hlo_ptx_line(e, "shr.u64 $, $, 32", high, bits);
+  hlo_ptx_line(e, "cvt.u32.u64 $, $", words[0], bits);
+  hlo_ptx_line(e, "cvt.u32.u64 $, $", words[1], high);
+  for (uint32_t i = 0; i < 2; ++i) shuffle_word(e, words[i], words[i], value->imm);
+  hlo_ptx_line(e, "cvt.u64.u32 $, $", bits, words[0]);
+  hlo_ptx_line(e, "cvt.u64.u32 $, $", high, words[1]);
+  hlo_ptx_line(e, "shl.b64 $, $, 32", high, high);
+  hlo_ptx_line(e, "or.b64 $, $, $", bits, bits, high);
+  hlo_ptx_line(e, "mov.b64 $, $", to, bits);
+}
+
+static void emit_fragment_load(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value) {
+  const uint32_t squares = value->flags & (TRANSPOSED - 1);
+  hlo_strbuf_printf(&e->body, "  ldmatrix.sync.aligned.m8n8.x%u%s.shared.b16 ", squares,
+                    value->flags & TRANSPOSED ? ".trans" : "");
+  print_fragments(e, value->imm, squares);
+  hlo_ptx_line(e, ", [$]", hlo_ptx_reg(value->operands[0]));
+}
+
+static void emit_fragment_mma(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value) {
+  enum { NUMBER_BITS = 16, NUMBERS = (1 << NUMBER_BITS) - 1 };
+  hlo_tile_atom_t atoms[HLO_TILE_MAX_ATOMS];
+  const int64_t sum = value->imm & NUMBERS, left = value->imm >> NUMBER_BITS & NUMBERS;
+  const int64_t right = value->imm >> 2 * NUMBER_BITS & NUMBERS;
+  if (value->flags >= hlo_ptx_atoms(e->target, true, atoms)) {
+    hlo_ptx_refuse(e, value, "the target lacks the matrix instruction");
+    return;
+  }
+  hlo_strbuf_printf(&e->body, "  %s ", atoms[value->flags].name);
+  print_fragments(e, sum, SUM_REGISTERS);
+  hlo_strbuf_puts(&e->body, ", ");
+  print_fragments(e, left, LEFT_REGISTERS);
+  hlo_strbuf_puts(&e->body, ", ");
+  print_fragments(e, right, RIGHT_REGISTERS);
+  hlo_strbuf_puts(&e->body, ", ");
+  print_fragments(e, sum, SUM_REGISTERS);
+  hlo_strbuf_puts(&e->body, ";\n");
+}
+
+void hlo_ptx_emit_group(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value) {
+  enum { WHOLE_LINE_BYTES = 16 };
+  switch (value->op) {
+    case HLO_VIR_group_sync: hlo_ptx_line(e, "bar.sync 0"); return;
+    case HLO_VIR_group_shuffle: emit_shuffle(e, value); return;
+    case HLO_VIR_copy_async:
+      hlo_ptx_line(e, "cp.async.%.shared.global [$], [$], #",
+                   value->imm == WHOLE_LINE_BYTES ? "cg" : "ca", hlo_ptx_reg(value->operands[0]),
+                   hlo_ptx_reg(value->operands[1]), value->imm);
+      return;
+    case HLO_VIR_copy_commit: hlo_ptx_line(e, "cp.async.commit_group"); return;
+    case HLO_VIR_copy_wait: hlo_ptx_line(e, "cp.async.wait_group #", value->imm); return;
+    case HLO_VIR_frag_set:
+      hlo_ptx_line(e, "mov.b32 $, $", fragment(e, value->imm), hlo_ptx_reg(value->operands[0]));
+      return;
+    case HLO_VIR_frag_get:
+      hlo_ptx_line(e, "mov.b32 $, $", hlo_ptx_reg(value), fragment(e, value->imm));
+      return;
+    case HLO_VIR_frag_load: emit_fragment_load(e, value); return;
+    default: emit_fragment_mma(e, value); return;
+  }
+}

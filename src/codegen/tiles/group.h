@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Groups of threads that share the tiles of a kernel, as on GPUs: what is written outside of tiles
+// runs in all threads at the same time; the points of a tile, copies, reductions and products are
+// divided among them. Allocations are in memory that the group shares, accumulators of products in
+// registers where the target has an atom for them.
+#pragma once
+
+#include "codegen/target/target.h"
+#include "codegen/vir/builder.h"
+#include "tile/ir.h"
+
+enum { HLO_TILE_WARP = 32, HLO_TILE_GROUP_MOST_THREADS = 256 };
+
+/// Where the group keeps an allocation.
+typedef struct hlo_tile_group_alloc {
+  bool is_fragment;       // in registers, else in near memory
+  int64_t offset, bytes;  // of one version in near memory
+  uint32_t versions;      // one for each stage of a loop
+  hlo_swizzle_t swizzle;  // of byte addresses within a version
+  // Fragments of `atom`: warps divide the rows and columns, first rows.
+  const hlo_tile_atom_t* atom;
+  uint32_t atom_number, first_register;
+  int64_t rows, columns, row_warps, column_warps;
+} hlo_tile_group_alloc_t;
+
+/// How a group runs a phase. owner: the arena it was planned in. threads: immutable
+typedef struct hlo_tile_group_plan {
+  const hlo_tile_op_t* phase;  // NULL: the whole kernel
+  uint32_t thread_count;       // a multiple of a warp's
+  uint32_t register_count;     // of fragments, without operands of products
+  int64_t near_bytes;
+  int64_t reduce_offset;           // of the memory through which warps reduce
+  hlo_tile_group_alloc_t* allocs;  // by number of the allocation
+} hlo_tile_group_plan_t;
+
+/// A group in a function.
+typedef struct hlo_tile_group {
+  const hlo_tile_group_plan_t* plan;
+  hlo_vir_value_t *thread, *near;  // INDEX: the number of the thread, the address of near memory
+  bool is_unordered;               // for tests: accesses are not separated
+} hlo_tile_group_t;
+
+/// Returns true if a group should run the phase (NULL: the kernel): its blocks have memory of their
+/// own, products, or reductions and tiles that are long enough for a warp.
+bool hlo_tile_suits_group(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* phase);
+
+/// Plans a phase. near_bytes: the most near memory that a group may have.
+/// errors: RESOURCE_EXHAUSTED with the bytes that are needed and available
+hlo_status_t hlo_tile_plan_group(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* phase,
+                                 const hlo_target_t* target, int64_t near_bytes, hlo_arena_t* arena,
+                                 hlo_tile_group_plan_t* out_plan) HLO_MUST_USE;

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Threads that share the tiles of a phase (group.c, group_mma.c, group_plan.c). Private to the
+// folder.
+#pragma once
+
+#include "codegen/tiles/lower_impl.h"
+
+/// Returns true outside of what the threads have divided: all of them run the same operation.
+static inline bool hlo_tile_is_together(const hlo_tile_emitter_t* e) {
+  return e->group && !e->is_divided;
+}
+
+static inline const hlo_tile_group_alloc_t* hlo_tile_group_alloc(const hlo_tile_emitter_t* e,
+                                                                 const hlo_tile_op_t* root) {
+  return &e->group->plan->allocs[root->number];
+}
+
+static inline hlo_vir_value_t* hlo_tile_number(hlo_tile_emitter_t* e, int64_t value) {
+  return hlo_vir_iconst(e->b, value);
+}
+static inline hlo_vir_value_t* hlo_tile_plus(hlo_tile_emitter_t* e, hlo_vir_value_t* x,
+                                             hlo_vir_value_t* y) {
+  return hlo_vir_index(e->b, HLO_VIR_iadd, x, y);
+}
+/// Emits an INDEX operation whose second operand is a number.
+static inline hlo_vir_value_t* hlo_tile_by_number(hlo_tile_emitter_t* e, hlo_vir_opcode_t op,
+                                                  hlo_vir_value_t* x, int64_t y) {
+  return hlo_vir_index(e->b, op, x, hlo_vir_iconst(e->b, y));
+}
+
+/// Returns true for a loop with stages whose body begins with copies that fill allocations.
+bool hlo_tile_has_stages(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* loop);
+/// Emits an operation that the threads run together; false: as without a group.
+bool hlo_tile_emit_together(hlo_tile_emitter_t* e, const hlo_tile_op_t* op);
+/// Begins a loop of which each thread runs its part; ends with hlo_tile_end_divided().
+hlo_vir_value_t* hlo_tile_begin_divided(hlo_tile_emitter_t* e, hlo_vir_value_t* low,
+                                        hlo_vir_value_t* end);
+void hlo_tile_end_divided(hlo_tile_emitter_t* e);
+/// Waits for all threads and their asynchronous copies.
+void hlo_tile_group_sync(hlo_tile_emitter_t* e);
+
+/// Reduces values of all threads to one that they all have: `combine` reduces two sets of `count`.
+typedef void (*hlo_tile_combine_t)(hlo_tile_emitter_t* e, const void* context,
+                                   hlo_vir_value_t* const* x, hlo_vir_value_t* const* y,
+                                   hlo_vir_value_t** out);
+void hlo_tile_group_reduce(hlo_tile_emitter_t* e, hlo_tile_combine_t combine, const void* context,
+                           hlo_vir_value_t** values, uint32_t count);
+
+/// Returns a distance in bytes as near memory has it: bits are exchanged as the swizzle says.
+hlo_vir_value_t* hlo_tile_swizzled(hlo_tile_emitter_t* e, hlo_swizzle_t swizzle,
+                                   hlo_vir_value_t* bytes);
+/// Returns the largest power of two, at most `most`, of which a reference's start is a multiple in
+/// its memory, in bytes.
+int64_t hlo_tile_alignment_of(const hlo_tile_op_t* ref, int64_t most);
+/// Returns the swizzle of the memory of a reference.
+hlo_swizzle_t hlo_tile_swizzle_of(const hlo_tile_emitter_t* e, const hlo_tile_op_t* ref);
+
+// ---- products (group_mma.c)
+
+/// Decides which accumulators are fragments in registers, and how warps divide them.
+void hlo_tile_plan_fragments(const hlo_tile_kernel_t* kernel, const hlo_target_t* target,
+                             hlo_tile_group_plan_t* plan);
+/// Returns the accumulator in registers that a reference is; NULL: it is memory.
+const hlo_tile_group_alloc_t* hlo_tile_fragment_of(const hlo_tile_emitter_t* e,
+                                                   const hlo_tile_op_t* ref);
+/// Returns the accumulator that the nest of a loop visits element by element; NULL: none.
+const hlo_tile_op_t* hlo_tile_fragment_nest(const hlo_tile_group_plan_t* plan,
+                                            const hlo_tile_op_t* loop);
+void hlo_tile_emit_fragment_nest(hlo_tile_emitter_t* e, const hlo_tile_op_t* loop,
+                                 const hlo_tile_op_t* alloc);
+/// Accesses the element of a fragment that hlo_tile_emit_fragment_nest() is at.
+hlo_vir_value_t* hlo_tile_emit_fragment_load(hlo_tile_emitter_t* e, const hlo_tile_op_t* op);
+void hlo_tile_emit_fragment_store(hlo_tile_emitter_t* e, const hlo_tile_op_t* op);
+void hlo_tile_emit_fragment_copy(hlo_tile_emitter_t* e, const hlo_tile_op_t* copy);
+void hlo_tile_emit_fragment_mma(hlo_tile_emitter_t* e, const hlo_tile_op_t* mma);
