@@ -50,7 +50,7 @@ def check_kernel(tool, path, target, assembles):
     options = ["--allow-tf32"] if "tf32" in path.name else []
     text = compile_kernel(tool, path, target, False, options)
     launches = [match.group(1) for match in map(LAUNCH.match, text.split("\n")) if match]
-    matrix = re.search(r"(mma\.sync)\.aligned\.(m\d+n\d+k\d+)\.row\.col\.\w+\.(\w+)", text)
+    matrix = re.search(r"mma\w*\.sync\.aligned\.(m\d+n\d+k\d+)(?:\.row\.col)?\.\w+\.(\w+)", text)
     registers = []
     if assembles:
         for line in compile_kernel(tool, path, target, True, options).strip().split("\n"):
@@ -60,7 +60,7 @@ def check_kernel(tool, path, target, assembles):
             if int(match.group(3)) or int(match.group(4)):
                 sys.exit(f"{path.name} for {target} spills: {line}")
             registers.append(match.group(2))
-    return launches, registers, f"{matrix.group(2)} {matrix.group(3)}" if matrix else ""
+    return launches, registers, f"{matrix.group(1)} {matrix.group(2)}" if matrix else ""
 
 
 def main():

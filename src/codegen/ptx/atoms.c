@@ -21,12 +21,27 @@ static const atom_row_t kAtoms[] = {
     .sum = sum_layout},                                                                   \
    first,                                                                                 \
    ptx},
+#define HLO_PTX_GROUP_ATOM(instruction, type, sums, steps, rows_layout, sum_layout) \
+  {{.name = instruction,                                                            \
+    .op = HLO_TILE_ATOM_PRODUCT,                                                    \
+    .operand = HLO_DTYPE_##type,                                                    \
+    .result = HLO_DTYPE_##sums,                                                     \
+    .rows = 64,                                                                     \
+    .columns = 8,                                                                   \
+    .depth = steps,                                                                 \
+    .a = rows_layout,                                                               \
+    .b = rows_layout,                                                               \
+    .sum = sum_layout},                                                             \
+   90,                                                                              \
+   80},
 #include "codegen/ptx/mma.def"
 };
 enum { ATOM_COUNT = sizeof kAtoms / sizeof *kAtoms };
 _Static_assert((int)ATOM_COUNT <= (int)HLO_TILE_MAX_ATOMS, "all atoms fit a target");
 
 static bool is_there(const atom_row_t* row, const hlo_ptx_target_t* target) {
+  const bool is_group = row->atom.rows > 16;
+  if (is_group && target->mma != HLO_PTX_MMA_WARPGROUP) return false;
   return target->mma != HLO_PTX_MMA_NONE && row->capability <= target->capability;
 }
 

@@ -74,10 +74,56 @@ static void emit_fragment_mma(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value
   hlo_strbuf_puts(&e->body, ";\n");
 }
 
+// The address, the distance of eight rows and the swizzle of 128 bytes, as the instruction reads
+// them.
+static hlo_ptx_reg_t describe(hlo_ptx_emitter_t* e, hlo_ptx_reg_t address) {
+  const int64_t eight_rows = 8 * 128 / 16, swizzle_128 = 1;
+  const hlo_ptx_reg_t descriptor = hlo_ptx_temp(e, HLO_PTX_B64);
+  hlo_ptx_line(e, "and.b64 $, $, #", descriptor, address, INT64_C(0x3ffff));
+  hlo_ptx_line(e, "shr.u64 $, $, 4", descriptor, descriptor);
+  hlo_ptx_line(e, "or.b64 $, $, #", descriptor, descriptor,
+               INT64_C(1) << 16 | eight_rows << 32 | swizzle_128 << 62);
+  return descriptor;
+}
+
+static void emit_warp_group_mma(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value) {
+  enum { NUMBER_BITS = 16, NUMBERS = (1 << NUMBER_BITS) - 1, STEP_UNITS = 32 / 16 };
+  hlo_tile_atom_t atoms[HLO_TILE_MAX_ATOMS];
+  const int64_t sum = value->imm & NUMBERS, columns = value->imm >> NUMBER_BITS & NUMBERS;
+  const int64_t steps = value->imm >> 2 * NUMBER_BITS & NUMBERS;
+  if (value->flags >= hlo_ptx_atoms(e->target, true, atoms)) {
+    hlo_ptx_refuse(e, value, "the target lacks the matrix instruction");
+    return;
+  }
+  const hlo_tile_atom_t* atom = &atoms[value->flags];
+  const bool has_transposes = atom->depth == 16;  // of operands of 16 bits
+  const hlo_ptx_reg_t adds = hlo_ptx_temp(e, HLO_PTX_PREDICATE);
+  const hlo_ptx_reg_t left = describe(e, hlo_ptx_reg(value->operands[0]));
+  const hlo_ptx_reg_t right = describe(e, hlo_ptx_reg(value->operands[1]));
+  hlo_ptx_line(e, "mov.pred $, 1", adds);
+  hlo_ptx_line(e, "wgmma.fence.sync.aligned");
+  for (int64_t step = 0; step < steps; ++step) {
+    if (step) {
+      hlo_ptx_line(e, "add.s64 $, $, #", left, left, (int64_t)STEP_UNITS);
+      hlo_ptx_line(e, "add.s64 $, $, #", right, right, (int64_t)STEP_UNITS);
+    }
+    hlo_strbuf_printf(&e->body, "  wgmma.mma_async.sync.aligned.m64n%" PRId64 "%s ", columns,
+                      atom->name);
+    print_fragments(e, sum, (uint32_t)columns / 2);
+    hlo_ptx_line(e, ", $, $, $, 1, 1%", left, right, adds, has_transposes ? ", 0, 0" : "");
+  }
+  hlo_ptx_line(e, "wgmma.commit_group.sync.aligned");
+  hlo_ptx_line(e, "wgmma.wait_group.sync.aligned 0");
+}
+
 void hlo_ptx_emit_group(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value) {
   enum { WHOLE_LINE_BYTES = 16 };
   switch (value->op) {
-    case HLO_VIR_group_sync: hlo_ptx_line(e, "bar.sync 0"); return;
+    case HLO_VIR_group_sync:
+      if (value->imm) hlo_ptx_line(e, "fence.proxy.async.shared::cta");
+      hlo_ptx_line(e, "bar.sync 0");
+      return;
+    case HLO_VIR_warp_group_mma: emit_warp_group_mma(e, value); return;
     case HLO_VIR_group_shuffle: emit_shuffle(e, value); return;
     case HLO_VIR_copy_async:
       hlo_ptx_line(e, "cp.async.%.shared.global [$], [$], #",

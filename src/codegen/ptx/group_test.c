@@ -244,6 +244,24 @@ static void test_products(void** state) {
   }
 }
 
+// Four warps multiply together where the target has that.
+static const product_t kGroupProducts[] = {{"f16", "f32", 64, 32, 64, 64, 1, true},
+                                           {"bf16", "f32", 64, 24, 128, 64, 2, true},
+                                           {"f8e5m2", "f32", 64, 8, 128, 128, 1, true},
+                                           {"f8e4m3fn", "f32", 128, 16, 256, 128, 2, true}};
+
+static void test_warp_groups(void** state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof kGroupProducts / sizeof *kGroupProducts; ++i) {
+    char text[TEXT_BYTES];
+    product_text(&kGroupProducts[i], text);
+    const outcome_t outcome = run_both(text, "sm_90a", NULL, "wgmma");
+    assert_int_equal(outcome.races, 0);
+    assert_int_equal(outcome.different, 0);
+    assert_int_equal(run_both(text, "sm_120a", NULL, "mma.sync.aligned.m16n8").different, 0);
+  }
+}
+
 static void test_tf32(void** state) {
   (void)state;
   const hlo_ptx_options_t options = {.allows_tf32 = true};
@@ -257,8 +275,8 @@ static void test_tf32(void** state) {
 
 // ---- atoms -------------------------------------------------------------------------------------
 
-// Every element is in exactly one slot of one lane.
-static void check_layout(const char* text, int64_t slots) {
+// Every element is in exactly one slot of one lane of one warp.
+static void check_layout(const char* text, int64_t warps, int64_t slots) {
   enum { MOST = 16 * 64 };
   HLO_SCOPED_ARENA arena = {0};
   hlo_tile_layout_space_t space;
@@ -266,33 +284,35 @@ static void check_layout(const char* text, int64_t slots) {
   uint8_t seen[MOST] = {0};
   hlo_tile_layout_space_init(&space, &arena);
   hlo_test_check(hlo_tile_layout_parse(&space, &text, &layout));
-  assert_int_equal(layout->dims[0] * layout->dims[1], 32 * slots);
+  assert_int_equal(layout->dims[0] * layout->dims[1], 32 * warps * slots);
   for (int64_t i = 0; i < layout->dims[0] * layout->dims[1]; ++i) {
     const int64_t index[] = {i / layout->dims[1], i % layout->dims[1]};
-    int64_t at[2] = {0};  // slot, lane
+    int64_t at[3] = {0};  // slot, lane, warp
     for (uint32_t m = 0; m < layout->mode_count; ++m) {
       const hlo_layout_mode_t* mode = &layout->modes[m];
-      at[mode->axis == HLO_AXIS_LANE] +=
-          index[mode->dim] / mode->stride % mode->extent * mode->position;
+      const uint32_t axis = mode->axis == HLO_AXIS_LANE ? 1 : mode->axis == HLO_AXIS_GROUP ? 2 : 0;
+      at[axis] += index[mode->dim] / mode->stride % mode->extent * mode->position;
     }
-    assert_true(at[0] < slots && at[1] < 32);
-    assert_int_equal(seen[at[1] * slots + at[0]]++, 0);
+    assert_true(at[0] < slots && at[1] < 32 && at[2] < warps);
+    assert_int_equal(seen[(at[2] * 32 + at[1]) * slots + at[0]]++, 0);
   }
 }
 
 static void test_atoms(void** state) {
   (void)state;
   static const char* const targets[] = {"sm_75", "sm_80", "sm_90a", "sm_120a"};
-  static const uint32_t counts[] = {0, 5, 7, 7};
+  static const uint32_t counts[] = {0, 5, 11, 7};
   for (size_t i = 0; i < sizeof targets / sizeof *targets; ++i) {
     hlo_ptx_target_t target;
     hlo_tile_atom_t atoms[HLO_TILE_MAX_ATOMS];
     hlo_test_check(hlo_ptx_target_parse(targets[i], &target));
     assert_int_equal(hlo_ptx_atoms(&target, true, atoms), counts[i]);
     for (uint32_t n = 0; n < counts[i]; ++n) {
-      check_layout(atoms[n].a, atoms[n].depth / 2);
-      check_layout(atoms[n].b, atoms[n].depth / 4);
-      check_layout(atoms[n].sum, 4);
+      const bool is_group = atoms[n].rows == 64;
+      check_layout(atoms[n].sum, is_group ? 4 : 1, 4);
+      if (is_group) continue;  // operands are in shared memory
+      check_layout(atoms[n].a, 1, atoms[n].depth / 2);
+      check_layout(atoms[n].b, 1, atoms[n].depth / 4);
     }
   }
 }
@@ -321,32 +341,35 @@ static void test_too_much_shared_memory(void** state) {
   hlo_status_release(status);
 }
 
+static void assemble(const product_t* product, const char* target_name) {
+  HLO_SCOPED_ARENA arena = {0};
+  HLO_SCOPED_STRBUF text = {0};
+  hlo_ptx_target_t target;
+  char kernel_text[TEXT_BYTES];
+  product_text(product, kernel_text);
+  hlo_test_check(hlo_ptx_target_parse(target_name, &target));
+  hlo_test_check(hlo_ptx_emit_tile(hlo_test_parsed(&arena, kernel_text), &target, NULL, &text));
+  ptx_assemble(&text, target_name);
+}
+
 static void test_assembled(void** state) {
   (void)state;
   static const char* const targets[] = {"sm_80", "sm_90a", "sm_100a", "sm_120a"};
   ptx_skip_without_assembler();
   for (size_t i = 0; i < sizeof kProducts / sizeof *kProducts; ++i) {
-    HLO_SCOPED_ARENA arena = {0};
-    HLO_SCOPED_STRBUF text = {0};
-    hlo_ptx_target_t target;
-    char kernel_text[TEXT_BYTES];
-    const char* name = targets[i % 4];
-    product_text(&kProducts[i], kernel_text);
-    hlo_test_check(hlo_ptx_target_parse(name, &target));
-    hlo_test_check(hlo_ptx_emit_tile(hlo_test_parsed(&arena, kernel_text), &target, NULL, &text));
-    ptx_assemble(&text, name);
+    assemble(&kProducts[i], targets[i % 4]);
+  }
+  for (size_t i = 0; i < sizeof kGroupProducts / sizeof *kGroupProducts; ++i) {
+    assemble(&kGroupProducts[i], "sm_90a");
   }
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_rows),
-      cmocka_unit_test(test_waits_are_needed),
-      cmocka_unit_test(test_transposes),
-      cmocka_unit_test(test_products),
-      cmocka_unit_test(test_tf32),
-      cmocka_unit_test(test_atoms),
-      cmocka_unit_test(test_too_much_shared_memory),
+      cmocka_unit_test(test_rows),        cmocka_unit_test(test_waits_are_needed),
+      cmocka_unit_test(test_transposes),  cmocka_unit_test(test_products),
+      cmocka_unit_test(test_warp_groups), cmocka_unit_test(test_tf32),
+      cmocka_unit_test(test_atoms),       cmocka_unit_test(test_too_much_shared_memory),
       cmocka_unit_test(test_assembled),
   };
   return cmocka_run_group_tests_name("codegen/ptx/group", tests, NULL, NULL);

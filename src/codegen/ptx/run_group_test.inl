@@ -181,21 +181,70 @@ static void ptx_multiply(ptx_run_t* run, const ptx_insn_t* insn, uint32_t first)
   }
 }
 
+// The byte of an operand of four warps at a row and a step's byte: rows of 128 bytes whose units of
+// 16 are exchanged by the low bits of the row.
+static const uint8_t* ptx_described(const ptx_run_t* run, uint64_t descriptor, uint32_t row,
+                                    uint32_t byte) {
+  assert_true(descriptor >> 62 == 1 && (descriptor >> 49 & 7) == 0);
+  const uint64_t eight_rows = (descriptor >> 32 & 0x3fff) << 4;
+  uint64_t at = (descriptor & 0x3fff) << 4;
+  at += row / 8 * eight_rows + row % 8 * 128 + byte;
+  at ^= (at >> 7 & 7) << 4;
+  const uintptr_t window = (uintptr_t)run->near & ~(uintptr_t)(PTX_WINDOW_BYTES - 1);
+  return (const uint8_t*)(window + at);
+}
+
+static void ptx_multiply_group(ptx_run_t* run, const ptx_insn_t* insn, uint32_t first) {
+  enum { STEP_BYTES = 32, WARPS = 4 };
+  uint32_t columns = 0, steps = 0;
+  assert_int_equal(sscanf(insn->parts[4], "m64n%uk%u", &columns, &steps), 2);
+  assert_int_equal(insn->list_count, columns / 2);
+  const char* type = insn->parts[6];
+  const uint32_t size = STEP_BYTES / steps;
+  for (uint32_t thread = 0; thread < WARPS * PTX_WARP_THREADS; ++thread) {
+    const uint32_t lane = thread % PTX_WARP_THREADS, warp = thread / PTX_WARP_THREADS;
+    const uint64_t left = *ptx_register_of(run, insn, 1, first + thread);
+    const uint64_t right = *ptx_register_of(run, insn, 2, first + thread);
+    for (uint32_t i = 0; i < columns / 2; ++i) {
+      const uint32_t row = 16 * warp + lane / 4 + 8 * (i % 4 / 2);
+      const uint32_t column = 8 * (i / 4) + lane % 4 * 2 + i % 2;
+      uint64_t* to = ptx_register_of(run, insn, 0, first + thread) + i;
+      double sum = (double)ptx_f32(*to);
+      for (uint32_t k = 0; k < steps; ++k) {
+        const uint8_t* a = ptx_described(run, left, row, k * size);
+        const uint8_t* b = ptx_described(run, right, column, k * size);
+        uint64_t x = 0, y = 0;
+        ptx_see(run, a, size, first + thread, false);
+        ptx_see(run, b, size, first + thread, false);
+        memcpy(&x, a, size);
+        memcpy(&y, b, size);
+        sum += ptx_element(type, x) * ptx_element(type, y);
+      }
+      *to = ptx_word(sum, 32);
+    }
+  }
+}
+
 // Lets a warp whose threads all wait at one instruction do it.
 static bool ptx_meet_warp(ptx_run_t* run, uint32_t first) {
   const ptx_insn_t* insn = run->threads[first].waits_at;
-  for (uint32_t i = 0; i < PTX_WARP_THREADS; ++i) {
+  const bool is_group = insn && strcmp(insn->parts[0], "wgmma") == 0;
+  const uint32_t count = is_group ? 4 * PTX_WARP_THREADS : PTX_WARP_THREADS;
+  if (is_group && first % count) return false;
+  for (uint32_t i = 0; i < count; ++i) {
     if (first + i >= run->thread_count || run->threads[first + i].waits_at != insn) return false;
   }
   if (!insn || insn->form != PTX_WARP) return false;
-  if (strcmp(insn->parts[0], "shfl") == 0) {
+  if (is_group) {
+    ptx_multiply_group(run, insn, first);
+  } else if (strcmp(insn->parts[0], "shfl") == 0) {
     ptx_shuffle(run, insn, first);
   } else if (strcmp(insn->parts[0], "ldmatrix") == 0) {
     ptx_load_squares(run, insn, first);
   } else {
     ptx_multiply(run, insn, first);
   }
-  for (uint32_t i = 0; i < PTX_WARP_THREADS; ++i) run->threads[first + i].waits_at = NULL;
+  for (uint32_t i = 0; i < count; ++i) run->threads[first + i].waits_at = NULL;
   return true;
 }
 

@@ -10,7 +10,7 @@
 #include "base/dtype.h"
 #include "base/mem.h"
 
-enum { PTX_LINES_MAX = 1 << 16, PTX_OPERANDS_MAX = 16, PTX_KINDS = 7 };
+enum { PTX_LINES_MAX = 1 << 16, PTX_OPERANDS_MAX = 16, PTX_KINDS = 7, PTX_WINDOW_BYTES = 1 << 18 };
 
 typedef struct ptx_insn ptx_insn_t;
 
@@ -134,7 +134,7 @@ struct ptx_insn {
   const uint64_t* predicate;  // NULL: none
   uint64_t* registers[PTX_OPERANDS_MAX];
   uint64_t words[PTX_OPERANDS_MAX];
-  uint32_t operand_count, result_bits, target;
+  uint32_t operand_count, result_bits, target, list_count;  // list: of a matrix's registers
   int64_t displacement;
   ptx_type_t type;   // the last part
   ptx_type_t other;  // the one before, of conversions and wide products
@@ -411,11 +411,20 @@ static void ptx_parse(ptx_run_t* run, char* line, ptx_insn_t* insn) {
       : strcmp(name, "cp") == 0  ? PTX_ASYNC
       : strcmp(name, "shfl") == 0 || strcmp(name, "ldmatrix") == 0 || strcmp(name, "mma") == 0
           ? PTX_WARP
-          : PTX_COMPUTE;
+      : strcmp(name, "fence") == 0 ? PTX_NOTHING
+      : strcmp(name, "wgmma") == 0 ? (ptx_has(insn, "mma_async") ? PTX_WARP : PTX_NOTHING)
+                                   : PTX_COMPUTE;
   if (insn->part_count > 1) insn->type = ptx_type(insn->parts[insn->part_count - 1]);
   if (insn->part_count > 2) insn->other = ptx_type(insn->parts[insn->part_count - 2]);
   insn->flushes = ptx_has(insn, "ftz");
   bool is_predicate = false;
+  // Registers of a long list follow each other: the first one stands for all.
+  if (operands && strcmp(name, "wgmma") == 0 && *operands == '{') {
+    char* end = strchr(operands, '}');
+    insn->list_count = 1;
+    for (const char* c = operands; c < end; ++c) insn->list_count += *c == ',';
+    memmove(strchr(operands, ','), end + 1, strlen(end + 1) + 1);
+  }
   if (operands) {
     is_predicate = strncmp(operands, "%p", 2) == 0;
     for (char* item = strtok_r(operands, ", {}", &rest); item;
@@ -488,8 +497,10 @@ static ptx_run_t* ptx_prepare(hlo_arena_t* arena, const char* text, const char* 
   run->file_words = PTX_KINDS * run->register_count + 2;
   run->file = hlo_arena_array(arena, (size_t)run->file_words * thread_count, sizeof *run->file);
   run->threads = hlo_arena_array(arena, thread_count, sizeof *run->threads);
-  run->near = hlo_arena_alloc_zeroed(arena, run->near_bytes + 1024);
-  run->near += 1024 - (uintptr_t)run->near % 1024;
+  // Descriptors have the low bits of an address.
+  const size_t align = strstr(text, "wgmma") ? PTX_WINDOW_BYTES : 1024;
+  run->near = hlo_arena_alloc_zeroed(arena, run->near_bytes + align);
+  run->near += align - (uintptr_t)run->near % align;
   run->bytes = hlo_arena_array(arena, (size_t)run->near_bytes + 1, sizeof *run->bytes);
   run->insns = hlo_arena_alloc_zeroed(arena, run->line_count * sizeof *run->insns);
   for (uint32_t i = 1; i < run->line_count; ++i) ptx_parse(run, run->lines[i], &run->insns[i]);

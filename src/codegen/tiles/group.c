@@ -90,7 +90,9 @@ void hlo_tile_group_sync(hlo_tile_emitter_t* e) {
     emit_plain(e, HLO_VIR_copy_wait, 0);
   }
   e->has_async = false;
-  if (!e->group->is_unordered) emit_plain(e, HLO_VIR_group_sync, 0);
+  if (!e->group->is_unordered) {
+    emit_plain(e, HLO_VIR_group_sync, e->group->plan->has_warp_groups);
+  }
   memset(e->pending_reads, 0, root_count(e) * sizeof *e->pending_reads);
   memset(e->pending_writes, 0, root_count(e) * sizeof *e->pending_writes);
 }

@@ -27,6 +27,7 @@ typedef struct hlo_tile_group_alloc {
 typedef struct hlo_tile_group_plan {
   const hlo_tile_op_t* phase;  // NULL: the whole kernel
   uint32_t thread_count;       // a multiple of a warp's
+  bool has_warp_groups;        // four warps multiply together
   uint32_t register_count;     // of fragments, without operands of products
   int64_t near_bytes;
   int64_t reduce_offset;           // of the memory through which warps reduce

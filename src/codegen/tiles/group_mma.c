@@ -10,6 +10,7 @@ enum {
   ATOM_ROWS = 16,
   ATOM_COLUMNS = 8,
   ATOM_BYTES = 32,      // of the contraction
+  GROUP_ROWS = 64,      // of atoms of four warps
   SUM_REGISTERS = 4,    // of a fragment of sums
   LEFT_REGISTERS = 4,   // of the left operand
   RIGHT_REGISTERS = 2,  // of the right operand
@@ -70,6 +71,33 @@ static bool has_rows(const operand_form_t* form, int64_t bytes, bool may_transpo
   return may_transpose && bytes == 2 && form->outer == bytes && form->inner % ROW_BYTES == 0;
 }
 
+static bool fits_warp(const hlo_tile_op_t* mma, const hlo_tile_atom_t* atom) {
+  const hlo_tile_op_t *left = mma->operands[1], *right = mma->operands[2];
+  const int64_t bytes = (int64_t)hlo_dtype_size_bytes(left->dtype);
+  const operand_form_t a = form_of(left, mma->dims.left_contract[0]);
+  const operand_form_t b = form_of(right, mma->dims.right_contract[0]);
+  return right->dtype == left->dtype && atom->depth * bytes == ATOM_BYTES &&
+         a.depth % atom->depth == 0 && a.extent % ATOM_ROWS == 0 && b.extent % ATOM_COLUMNS == 0 &&
+         has_rows(&a, bytes, false) && has_rows(&b, bytes, true) &&
+         hlo_tile_alignment_of(left, ROW_BYTES) == ROW_BYTES &&
+         hlo_tile_alignment_of(right, ROW_BYTES) == ROW_BYTES;
+}
+
+// Returns true if both operands are whole allocations with rows of 128 bytes of the contraction,
+// and each warp has 16 rows of the sums.
+static bool fits_group(const hlo_tile_op_t* mma, const hlo_tile_atom_t* atom) {
+  enum { LINE_BYTES = 128, MOST_COLUMNS = 256 };
+  const hlo_tile_op_t *left = mma->operands[1], *right = mma->operands[2];
+  const int64_t bytes = (int64_t)hlo_dtype_size_bytes(left->dtype);
+  const operand_form_t a = form_of(left, mma->dims.left_contract[0]);
+  const operand_form_t b = form_of(right, mma->dims.right_contract[0]);
+  return right->dtype == left->dtype && atom->depth * bytes == ATOM_BYTES &&
+         left->kind == HLO_TILE_OP_alloc && right->kind == HLO_TILE_OP_alloc && a.inner == bytes &&
+         b.inner == bytes && a.outer == LINE_BYTES && b.outer == LINE_BYTES &&
+         a.extent % GROUP_ROWS == 0 && a.extent <= MOST_WARPS * ATOM_ROWS &&
+         b.extent % ATOM_COLUMNS == 0 && b.extent <= MOST_COLUMNS;
+}
+
 static const hlo_tile_atom_t* atom_of(const hlo_target_t* target, const hlo_tile_op_t* mma,
                                       uint32_t* out_number) {
   const hlo_tile_dims_t* d = &mma->dims;
@@ -78,20 +106,14 @@ static const hlo_tile_atom_t* atom_of(const hlo_target_t* target, const hlo_tile
       !is_in_near(left) || !is_in_near(right)) {
     return NULL;
   }
-  const hlo_tile_atom_t* atom = hlo_tile_atom_find(&target->tile, HLO_TILE_ATOM_PRODUCT,
-                                                   left->dtype, mma->operands[0]->dtype);
-  const int64_t bytes = (int64_t)hlo_dtype_size_bytes(left->dtype);
-  const operand_form_t a = form_of(left, d->left_contract[0]);
-  const operand_form_t b = form_of(right, d->right_contract[0]);
-  if (!atom || atom->depth * bytes != ATOM_BYTES || right->dtype != left->dtype ||
-      a.depth % atom->depth || a.extent % ATOM_ROWS || b.extent % ATOM_COLUMNS ||
-      !has_rows(&a, bytes, false) || !has_rows(&b, bytes, true) ||
-      hlo_tile_alignment_of(left, ROW_BYTES) < ROW_BYTES ||
-      hlo_tile_alignment_of(right, ROW_BYTES) < ROW_BYTES) {
-    return NULL;
+  for (uint32_t i = 0; i < target->tile.atom_count; ++i) {
+    const hlo_tile_atom_t* atom = &target->tile.atoms[i];
+    if (atom->operand != left->dtype || atom->result != mma->operands[0]->dtype) continue;
+    if (atom->rows == GROUP_ROWS ? !fits_group(mma, atom) : !fits_warp(mma, atom)) continue;
+    *out_number = i;
+    return atom;
   }
-  *out_number = (uint32_t)(atom - target->tile.atoms);
-  return atom;
+  return NULL;
 }
 
 // Returns the atom of all products that add to an accumulator; NULL: it cannot be a fragment.
@@ -153,15 +175,24 @@ void hlo_tile_plan_fragments(const hlo_tile_kernel_t* kernel, const hlo_target_t
     alloc->rows = op->ref.dims[0];
     alloc->columns = op->ref.dims[1];
     int64_t warps = plan->thread_count / HLO_TILE_WARP;
+    const bool is_group = alloc->atom->rows == GROUP_ROWS;
+    if (!warps && is_group) warps = alloc->rows / ATOM_ROWS;
     if (!warps) {
       warps = 1;
       while (warps < MOST_WARPS && alloc->rows * alloc->columns / warps > WARP_ELEMENTS) warps *= 2;
       while (warps > 1 && !divide(alloc, warps)) warps /= 2;
     }
-    if (!divide(alloc, warps)) continue;
+    if (is_group) {
+      if (warps * ATOM_ROWS != alloc->rows) continue;
+      alloc->row_warps = warps;
+      alloc->column_warps = 1;
+    } else if (!divide(alloc, warps)) {
+      continue;
+    }
     const int64_t registers = sums_of_warp(alloc) * SUM_REGISTERS;
     if (plan->register_count + registers > MOST_REGISTERS) continue;
     alloc->is_fragment = true;
+    plan->has_warp_groups |= is_group;
     alloc->first_register = plan->register_count;
     plan->register_count += (uint32_t)registers;
     plan->thread_count = (uint32_t)warps * HLO_TILE_WARP;
@@ -417,6 +448,18 @@ static void multiply(hlo_tile_emitter_t* e, const group_mma_t* m) {
   }
 }
 
+// Each group of four warps multiplies 64 rows.
+static void multiply_by_groups(hlo_tile_emitter_t* e, const group_mma_t* m) {
+  const hlo_tile_group_alloc_t* alloc = m->place.alloc;
+  const int64_t steps = m->a.depth / alloc->atom->depth;
+  hlo_vir_value_t* group = hlo_tile_by_number(e, HLO_VIR_idiv, e->group->thread, 4 * HLO_TILE_WARP);
+  hlo_vir_value_t* rows = hlo_tile_by_number(e, HLO_VIR_imul, group, GROUP_ROWS * m->a.outer);
+  hlo_vir_value_t* operands[] = {hlo_tile_plus(e, e->done[m->left->number], rows),
+                                 e->done[m->right->number]};
+  hlo_vir_emit(e->b, HLO_VIR_warp_group_mma, kVoid, alloc->atom_number,
+               (int64_t)alloc->first_register | alloc->columns << 16 | steps << 32, 2, operands);
+}
+
 void hlo_tile_emit_fragment_mma(hlo_tile_emitter_t* e, const hlo_tile_op_t* mma) {
   const hlo_tile_dims_t* d = &mma->dims;
   group_mma_t m = {.left = mma->operands[1], .right = mma->operands[2]};
@@ -424,6 +467,10 @@ void hlo_tile_emit_fragment_mma(hlo_tile_emitter_t* e, const hlo_tile_op_t* mma)
   m.b = form_of(m.right, d->right_contract[0]);
   const hlo_tile_group_alloc_t* alloc = hlo_tile_fragment_of(e, mma->operands[0]);
   if (!find_place(e, alloc, &m.place)) return;
+  if (alloc->atom->rows == GROUP_ROWS) {
+    multiply_by_groups(e, &m);
+    return;
+  }
   m.left_register = e->group->plan->register_count;
   m.right_register = m.left_register + (uint32_t)m.place.row_parts * LEFT_REGISTERS;
   for (int64_t depth = 0; depth < m.a.depth / alloc->atom->depth; ++depth) {

@@ -252,6 +252,24 @@ static void plan_swizzle(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* a
   }
 }
 
+// Atoms of four warps read their operands under one swizzle.
+static hlo_status_t check_swizzles(const hlo_tile_kernel_t* kernel,
+                                   const hlo_tile_group_plan_t* plan) {
+  enum { ATOM_ROWS_OF_WARP = 16 };
+  for (const hlo_tile_op_t* op = hlo_tile_first_op(kernel); op; op = hlo_tile_next_op(op)) {
+    if (op->kind != HLO_TILE_OP_mma) continue;
+    const hlo_tile_group_alloc_t* sum = &plan->allocs[hlo_tile_ref_root(op->operands[0])->number];
+    if (!sum->is_fragment || sum->atom->rows == ATOM_ROWS_OF_WARP) continue;
+    for (uint32_t i = 1; i < 3; ++i) {
+      const hlo_swizzle_t s = plan->allocs[op->operands[i]->number].swizzle;
+      if (s.bits == 3 && s.base == 4 && s.shift == 3) continue;
+      return hlo_unimplemented("%s: mma: an operand is accessed in ways that rule out its swizzle",
+                               kernel->name);
+    }
+  }
+  return hlo_ok();
+}
+
 // ---- addresses
 
 static hlo_status_t place(const hlo_tile_kernel_t* kernel, int64_t available,
@@ -296,6 +314,7 @@ hlo_status_t hlo_tile_plan_group(const hlo_tile_kernel_t* kernel, const hlo_tile
       plan_swizzle(kernel, op, &plan);
     }
   }
+  HLO_TRY(check_swizzles(kernel, &plan));
   HLO_TRY(place(kernel, near_bytes, &plan));
   *out_plan = plan;
   return hlo_ok();

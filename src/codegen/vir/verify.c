@@ -60,6 +60,7 @@ static const char* const signatures[HLO_VIR_OPCODE_COUNT] = {
     [HLO_VIR_frag_set] = "vt",
     [HLO_VIR_frag_get] = "t",
     [HLO_VIR_frag_load] = "vx",
+    [HLO_VIR_warp_group_mma] = "vxx",
 };
 
 static const char* signature(hlo_vir_opcode_t op) {
