@@ -92,7 +92,8 @@ def bare_call_faults(path, code):
     rules = []
     if parts[1] != "base":
         rules.append((ALLOCATION, "use hlo_mem_alloc/hlo_mem_free or an arena"))
-    if not (parts[1] == "cli" and path.name == "main.c"):
+    ends_processes = path.parts[1:] in (("cli", "main.c"), ("base", "child.c"))  # child.c: those that it forked
+    if not ends_processes:
         rules.append((PROCESS_END, "the library never ends the process"))
     if parts[1] not in ("base", "cli"):
         rules.append((PRINTING, "the library never prints"))

@@ -79,7 +79,7 @@ typedef struct hlo_cli {
 #undef HLO_CLI_OPTION
   hlo_config_t config;  // from the environment, then --name=value of src/base/config.def
   hlo_observer_t observer;
-  struct hlo_compile_cache* cache;  // NULL without a cache_dir
+  struct hlo_compile_cache* cache;  // NULL without a cache_dir and with tune=off
   hlo_arena_t arena;
 } hlo_cli_t;
 

@@ -12,6 +12,7 @@
 #include "compiler/cache.h"
 #include "compiler/execute.h"
 #include "compiler/signature.h"
+#include "compiler/tuner.h"
 #include "interp/scalar.h"
 
 typedef struct native_data {
@@ -283,6 +284,17 @@ static hlo_status_t make(const hlo_backend_t* backend, const hlo_func_t* func,
   bool is_cheap = hlo_func_is_cheap(hlo_module_find_func(prepared, func->name), is_machine_code,
                                     hlo_backend_process_count(config));
   hlo_code_program_t* program = NULL;
+  HLO_SCOPED_ARENA arena = {0};
+  hlo_config_table_t configs = {.count = 0};
+  hlo_tuner_t* tuner = config->configs ? NULL : hlo_compile_cache_tuner(config->cache);
+  if (tuner) {
+    status = hlo_tuner_resolve(tuner, prepared, func->name, &options, &arena, &configs);
+    if (!hlo_status_is_ok(status)) {
+      hlo_module_release(prepared);
+      return status;
+    }
+    options.configs = &configs;
+  }
   HLO_TRY(make_program(backend, prepared, config, &options, &is_reused, &program));
   warn_of_limit(config, &options, program);
   HLO_TRY(wrap(backend, hlo_target_env(&options.target), is_cheap, program, out_program));

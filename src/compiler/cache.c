@@ -14,6 +14,7 @@
 #include "base/os.h"
 #include "base/threads.h"
 #include "base/tuning.h"
+#include "compiler/tuner.h"
 #include "ir/clone.h"
 
 enum { FILE_VERSION = 1, PATH_BYTES = 1024, BUILD_ID_BYTES = 64 };
@@ -24,6 +25,7 @@ static const char kSuffix[] = ".hloccode";
 
 struct hlo_compile_cache {
   hlo_jit_pool_t* pool;
+  hlo_tuner_t* tuner;  // NULL: none
   hlo_arena_store_t store, helper_store;
   hlo_lru_t images, kernels;
   uint64_t folder_limit;  // bytes
@@ -56,12 +58,22 @@ static void find_build(void) {
   build_bytes = hlo_os_build_id(build, build, sizeof build);
 }
 
+static bool has_build(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, find_build);
+  return build_bytes > 0;
+}
+
+bool hlo_cache_build_hash(uint64_t* out_hash) {
+  if (!has_build()) return false;
+  *out_hash = hlo_hash_bytes(build, build_bytes, 0);
+  return true;
+}
+
 bool hlo_cache_key_make(const hlo_module_t* prepared, const char* entry, const char* backend,
                         const hlo_target_t* target, uint64_t temporary_limit, uint64_t choices,
                         hlo_digest_t* out_key) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, find_build);
-  if (!build_bytes) return false;
+  if (!has_build()) return false;
   if (!hlo_status_take_ok(hlo_module_digest(prepared, out_key->words))) return false;
   for (int i = 0; i < 2; ++i) {
     uint64_t h = hash_text(hash_text(out_key->words[i], entry), backend);
@@ -226,7 +238,9 @@ hlo_status_t hlo_compile_cache_create(const hlo_config_t* options, const hlo_log
   if (!cache) return hlo_status_out_of_memory(sizeof *cache);
   const hlo_jit_options_t jit = {.perf = options->perf, .gdb = options->gdb};
   hlo_status_t status = hlo_jit_pool_create(&jit, &cache->pool);
+  if (hlo_status_is_ok(status)) status = hlo_tuner_create(options, log, &cache->tuner);
   if (!hlo_status_is_ok(status)) {
+    hlo_jit_pool_release(cache->pool);
     hlo_mem_free(cache);
     return status;
   }
@@ -245,6 +259,7 @@ void hlo_compile_cache_release(hlo_compile_cache_t* cache) {
   hlo_lru_deinit(&cache->images);
   hlo_lru_deinit(&cache->kernels);
   hlo_jit_pool_release(cache->pool);
+  hlo_tuner_release(cache->tuner);
   hlo_arena_store_deinit(&cache->store);
   hlo_arena_store_deinit(&cache->helper_store);
   hlo_mutex_deinit(&cache->mutex);
@@ -258,6 +273,10 @@ void hlo_compile_cache_clear(hlo_compile_cache_t* cache) {
 
 hlo_jit_pool_t* hlo_compile_cache_pool(hlo_compile_cache_t* cache) {
   return cache->pool;
+}
+
+hlo_tuner_t* hlo_compile_cache_tuner(hlo_compile_cache_t* cache) {
+  return cache ? cache->tuner : NULL;
 }
 
 hlo_arena_store_t* hlo_compile_cache_store(hlo_compile_cache_t* cache) {

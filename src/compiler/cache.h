@@ -18,6 +18,9 @@ bool hlo_cache_key_make(const hlo_module_t* prepared, const char* entry, const c
                         const hlo_target_t* target, uint64_t temporary_limit, uint64_t choices,
                         hlo_digest_t* out_key);
 
+/// Computes a hash of this build; false if builds cannot be told apart.
+bool hlo_cache_build_hash(uint64_t* out_hash);
+
 /// Bytes of an image (codegen/image/image.h), reference-counted. threads: immutable
 typedef struct hlo_cache_image {
   hlo_lru_item_t item;  // with the size
@@ -29,9 +32,9 @@ void hlo_cache_image_release(hlo_cache_image_t* image);
 /// threads: safe; so are several processes with one folder
 typedef struct hlo_compile_cache hlo_compile_cache_t;
 
-/// Creates a cache by the options cache_dir, cache_size, cache_memory, perf and gdb. A folder that
-/// cannot be used, or that others may write to, is ignored with a warning. errors :
-/// RESOURCE_EXHAUSTED
+/// Creates a cache by the options cache_dir, cache_size, cache_memory, tune, tune_dir, perf and
+/// gdb. A folder that cannot be used, or that others may write to, is ignored with a warning.
+/// errors : RESOURCE_EXHAUSTED
 hlo_status_t hlo_compile_cache_create(const hlo_config_t* options, const hlo_log_t* log,
                                       hlo_compile_cache_t** out_cache) HLO_MUST_USE;
 /// Releases the cache; loaded programs stay valid.
@@ -46,6 +49,8 @@ hlo_arena_store_t* hlo_compile_cache_helper_store(hlo_compile_cache_t* cache);
 /// Code of single kernels (codegen/image/machine_code.h); NULL: not cached.
 hlo_lru_t* hlo_compile_cache_kernels(hlo_compile_cache_t* cache);
 
+/// Returns the tuner; NULL with tune=off.
+struct hlo_tuner* hlo_compile_cache_tuner(hlo_compile_cache_t* cache);
 /// Returns true if the cache keeps anything.
 bool hlo_compile_cache_keeps(const hlo_compile_cache_t* cache);
 /// Returns NULL if it is missing or its file is damaged. owner  : caller, hlo_cache_image_release()

@@ -10,6 +10,7 @@
 #include "codegen/fuse/fusion.h"
 #include "codegen/image/program.h"
 #include "codegen/lower/prepare.h"
+#include "compiler/cache.h"
 #include "compiler/execute.h"
 #include "ir/clone.h"
 #include "ir/test_util.h"
@@ -48,6 +49,12 @@ static void fill_input(const hlo_type_t* type, void* data) {
       ((uint8_t*)data)[i] = (uint8_t)(i * 37);
     }
   }
+}
+
+// Returns true if this machine runs machine code for that processor.
+static bool has_code(const char* cpu) {
+  hlo_target_t target;
+  return hlo_status_take_ok(hlo_target_find(cpu, false, &target)) && target.has_encoder;
 }
 
 static void begin(const char* text, const char* cpu, fixture_t* f) {
@@ -215,6 +222,7 @@ static void test_candidates(void** unused) {
   (void)unused;
   static const char* const kLevels[] = {"avx2", ""};
   for (uint32_t i = 0; i < sizeof kLevels / sizeof *kLevels; ++i) {
+    if (!has_code(kLevels[i])) continue;
     check_program(kProduct, kLevels[i], 8);
     check_program(kPrologue, kLevels[i], 6);
     check_program(kBatch, kLevels[i], 4);
@@ -242,7 +250,7 @@ static void test_refusals(void** unused) {
       {kTranspose, "rows=4 vectors=4", "choices of another kind of kernel"},
   };
   uint8_t* output = hlo_mem_alloc_aligned(MAX_BYTES, 64);
-  for (uint32_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+  for (uint32_t i = 0; has_code("") && i < sizeof cases / sizeof *cases; ++i) {
     fixture_t f;
     hlo_kernel_config_t config;
     begin(cases[i].text, "", &f);
@@ -258,6 +266,44 @@ static void test_refusals(void** unused) {
     end(&f);
   }
   hlo_mem_free(output);
+}
+
+// Returns true if the code of a compilation with these choices is from the cache.
+static bool is_from_cache(hlo_compile_cache_t* cache, const hlo_config_table_t* table) {
+  hlo_compile_config_t config;
+  hlo_executable_t* executable;
+  hlo_compile_config_init(&config);
+  config.cache = cache;
+  config.configs = table;
+  hlo_test_check(
+      hlo_compile(kProduct, strlen(kProduct), "test", &config, NULL, 0, NULL, &executable));
+  const bool is_reused = executable->program->is_reused;
+  hlo_executable_release(executable);
+  return is_reused;
+}
+
+// The caches of machine code tell choices apart.
+static void test_cache(void** unused) {
+  (void)unused;
+  fixture_t f;
+  hlo_config_t options;
+  hlo_compile_cache_t* cache;
+  HLO_SCOPED_STRBUF warnings = {0};
+  if (!has_code("")) return;
+  begin(kProduct, "", &f);
+  hlo_test_check(hlo_config_init(&options, (const char* const[]){NULL}, &warnings));
+  hlo_test_check(hlo_compile_cache_create(&options, NULL, &cache));
+  hlo_config_entry_t entry = {.key = f.tunables[0].key};
+  const hlo_config_table_t table = {1, &entry};
+  assert_false(is_from_cache(cache, NULL));
+  assert_true(is_from_cache(cache, &table));  // nothing is chosen
+  hlo_test_check(hlo_kernel_config_parse("rows=3 vectors=2", &entry.config));
+  assert_false(is_from_cache(cache, &table));
+  assert_true(is_from_cache(cache, &table));
+  assert_true(is_from_cache(cache, NULL));
+  hlo_compile_cache_release(cache);
+  hlo_config_deinit(&options);
+  end(&f);
 }
 
 static void test_text(void** unused) {
@@ -284,6 +330,7 @@ static void test_text(void** unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_candidates),
-                                     cmocka_unit_test(test_refusals), cmocka_unit_test(test_text)};
+                                     cmocka_unit_test(test_refusals), cmocka_unit_test(test_cache),
+                                     cmocka_unit_test(test_text)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

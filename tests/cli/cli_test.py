@@ -451,6 +451,36 @@ class CliTest(ToolTest):
         self.assertIn("line 2 of the topology: expected switch or ring",
                       self.bad(1, "simulate", f"--topology={wrong}", program))
 
+    def test_tune(self):
+        if " sse2" not in self.good("info"):
+            return
+        program = self.write("tuned.mlir", """func.func @main(%a: tensor<300x400xf32>, %b: tensor<70x400xf32>)
+    -> (tensor<300x70xf32>, tensor<300x400xf32>) {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [1]
+      : (tensor<300x400xf32>, tensor<70x400xf32>) -> tensor<300x70xf32>
+  %1 = stablehlo.logistic %a : tensor<300x400xf32>
+  return %0, %1 : tensor<300x70xf32>, tensor<300x400xf32>
+}
+""")
+        directory, log = self.folder / "tuned", self.folder / "log.txt"
+        known = f"--tune_dir={directory}"
+        listed = call(TOOL, "tune", "--dry-run", known, program).stdout
+        self.assertRegex(listed, r"1 of 2: .*product in tiles(.|\n)*rows=\d+ vectors=\d+ .* untried")
+        self.assertIn("refused: stablehlo.dot_general: the operand with the columns cannot be packed", listed)
+        self.assertFalse(directory.exists())
+        missing = call(TOOL, "compile", "--tune=expect", known, program)
+        self.assertEqual(missing.returncode, 1)
+        self.assertRegex(missing.stderr, "no tuned configuration for 2 of 2 kernels .*dot_general")
+        tuned = call(TOOL, "tune", known, f"--log-candidates={log}", program)
+        self.assertEqual((tuned.returncode, tuned.stderr), (0, ""))
+        self.assertIn("0 of 2 kernels were in the store, 2 tuned, 0 of 2 not;", tuned.stdout)
+        self.assertEqual(len(log.read_text().splitlines()), tuned.stdout.count(" equal in every bit") +
+                         tuned.stdout.count(" within the bound") + tuned.stdout.count(" refused: "))
+        self.assertEqual(len(list(directory.iterdir())), 2)
+        found = call(TOOL, "compile", "--tune=expect", "--log=info", known, program)
+        self.assertEqual(found.returncode, 0)
+        self.assertIn("2 kernels found, 0 missing, 0 tuned, 0 failed, 0 candidates timed", found.stderr)
+
     def test_compile_cache(self):
         if " sse2" not in self.good("info"):
             return

@@ -1,0 +1,479 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tuner of a client (see tuner.h): looks kernels up in the store, times the candidates of those
+// that are missing, and exchanges records with the other processes of a job.
+#include "compiler/tuner.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/threads.h"
+#include "base/tuning.h"
+#include "codegen/fuse/fusion.h"
+#include "compiler/tune_kernel.h"
+#include "ir/clone.h"
+
+enum { MAX_CANDIDATES = HLO_KERNEL_MAX_CANDIDATES + 1, KEY_BYTES = 64 };
+
+struct hlo_tuner {
+  hlo_tune_mode_t mode;
+  hlo_log_t log;
+  hlo_tune_store_t* store;
+  hlo_tuner_report_t report;
+  hlo_tune_share_t share;  // process_count 0: none
+  hlo_tune_measure_t* measure;
+  hlo_mutex_t mutex;        // of tuning: one kernel at a time
+  hlo_mutex_t stats_mutex;  // a leaf
+  hlo_tuner_stats_t stats;  // stats_mutex
+};
+
+/// A kernel of the program.
+typedef struct tuned_kernel {
+  const hlo_tunable_t* tunable;
+  hlo_digest_t key;
+  bool is_known;
+  hlo_tune_record_t record;
+} tuned_kernel_t;
+
+/// One program.
+typedef struct tuning {
+  hlo_tuner_t* tuner;
+  const hlo_code_options_t* options;
+  hlo_module_t* module;  // a copy
+  uint32_t count;
+  tuned_kernel_t* kernels;
+} tuning_t;
+
+// ---- the tuner
+
+hlo_status_t hlo_tuner_create(const hlo_config_t* options, const hlo_log_t* log,
+                              hlo_tuner_t** out_tuner) {
+  *out_tuner = NULL;
+  if (options->tune == HLO_TUNE_OFF) return hlo_ok();
+  hlo_tuner_t* tuner = hlo_mem_alloc_zeroed(sizeof *tuner);
+  if (!tuner) return hlo_status_out_of_memory(sizeof *tuner);
+  tuner->mode = (hlo_tune_mode_t)options->tune;
+  tuner->measure = hlo_tune_measure;
+  if (log) tuner->log = *log;
+  const bool is_writing = tuner->mode == HLO_TUNE_ON;
+  const hlo_status_t status =
+      hlo_tune_store_create(options->tune_dir, !is_writing, log, &tuner->store);
+  if (!hlo_status_is_ok(status)) {
+    hlo_mem_free(tuner);
+    return status;
+  }
+  hlo_mutex_init(&tuner->mutex, HLO_LOCK_LEVEL_CLIENT + 4);
+  hlo_mutex_init(&tuner->stats_mutex, HLO_LOCK_LEVEL_MEMORY + 2);
+  *out_tuner = tuner;
+  return hlo_ok();
+}
+
+static void add_stats(hlo_tuner_t* tuner, const hlo_tuner_stats_t* more) {
+  hlo_mutex_lock(&tuner->stats_mutex);
+  tuner->stats.hits += more->hits;
+  tuner->stats.misses += more->misses;
+  tuner->stats.tuned += more->tuned;
+  tuner->stats.timed += more->timed;
+  tuner->stats.failed += more->failed;
+  hlo_mutex_unlock(&tuner->stats_mutex);
+}
+
+hlo_tuner_stats_t hlo_tuner_stats(hlo_tuner_t* tuner) {
+  hlo_mutex_lock(&tuner->stats_mutex);
+  const hlo_tuner_stats_t stats = tuner->stats;
+  hlo_mutex_unlock(&tuner->stats_mutex);
+  return stats;
+}
+
+void hlo_tuner_release(hlo_tuner_t* tuner) {
+  if (!tuner) return;
+  hlo_tune_store_release(tuner->store);
+  hlo_mutex_deinit(&tuner->stats_mutex);
+  hlo_mutex_deinit(&tuner->mutex);
+  hlo_mem_free(tuner);
+}
+
+void hlo_tuner_set_report(hlo_tuner_t* tuner, const hlo_tuner_report_t* report) {
+  tuner->report = *report;
+  if (report->is_read_only) hlo_tune_store_forbid_writing(tuner->store);
+}
+
+void hlo_tuner_set_share(hlo_tuner_t* tuner, const hlo_tune_share_t* share) {
+  tuner->share = *share;
+}
+
+void hlo_tuner_set_measure(hlo_tuner_t* tuner, hlo_tune_measure_t* measure) {
+  tuner->measure = measure;
+}
+
+// ---- text
+
+// Appends the last op of a kernel, its source line and its loops.
+static void describe(const tuning_t* t, const hlo_fusion_t* fusion, hlo_strbuf_t* out) {
+  const hlo_node_t* last = fusion->outputs[0]->def;
+  hlo_strbuf_printf(out, "fusion %u (%s", fusion->index, hlo_op_info(last->op)->name);
+  if (last->loc) {
+    hlo_strbuf_puts(out, ", ");
+    hlo_loc_format(t->module, last->loc, out);
+  }
+  hlo_strbuf_puts(out, "): ");
+  hlo_kernel_describe(fusion->kernel, out);
+}
+
+static void print_candidate(const hlo_tune_candidate_t* c, bool is_winner, hlo_strbuf_t* out) {
+  HLO_SCOPED_STRBUF config = {0};
+  char expected[32] = "", measured[32] = "";
+  hlo_kernel_config_print(&c->config, &config);
+  if (c->expected_ns > 0) snprintf(expected, sizeof expected, "%.1f us", c->expected_ns / 1000);
+  if (c->ns > 0) snprintf(measured, sizeof measured, "%.1f us", c->ns / 1000);
+  const bool is_measured = c->outcome == HLO_TUNE_MEASURED;
+  const char* result = !is_measured  ? hlo_tune_outcome_name(c->outcome)
+                       : c->is_exact ? "equal in every bit"
+                                     : "within the bound of sums";
+  hlo_strbuf_printf(out, "%c %-36s %12s %12s  %s%s%s\n", is_winner ? '*' : ' ',
+                    hlo_strbuf_text(&config), expected, measured, result, *c->reason ? ": " : "",
+                    c->reason);
+}
+
+static void print_line(const hlo_digest_t* key, uint32_t number, const hlo_tune_candidate_t* c,
+                       hlo_strbuf_t* out) {
+  hlo_strbuf_printf(out, "kernel %016" PRIx64 "%016" PRIx64 " candidate %u config \"",
+                    key->words[0], key->words[1], number);
+  hlo_kernel_config_print(&c->config, out);
+  hlo_strbuf_printf(out,
+                    "\" outcome \"%s\" ns %.1f expected_ns %.1f scratch_bytes %" PRIu64
+                    " cluster %u reason \"%s\"\n",
+                    hlo_tune_outcome_name(c->outcome), c->ns, c->expected_ns, c->scratch_bytes,
+                    c->cluster, c->reason);
+}
+
+static void report_candidates(const tuning_t* t, const tuned_kernel_t* kernel,
+                              const hlo_tune_candidate_t* candidates, uint32_t count,
+                              uint32_t winner) {
+  const hlo_tuner_t* tuner = t->tuner;
+  HLO_SCOPED_STRBUF lines = {0};
+  for (uint32_t i = 0; i < count; ++i) print_line(&kernel->key, i, &candidates[i], &lines);
+  if (hlo_log_is_on(&tuner->log, HLO_LOG_LEVEL_DEBUG)) {
+    HLO_LOG(&tuner->log, DEBUG, "tuned:\n%s", hlo_strbuf_text(&lines));
+  }
+  if (tuner->report.log) hlo_strbuf_puts(tuner->report.log, hlo_strbuf_text(&lines));
+  hlo_strbuf_t* table = tuner->report.table;
+  if (!table) return;
+  hlo_strbuf_printf(table, "  %-36s %12s %12s  %s\n", "configuration", "predicted", "measured",
+                    "result");
+  for (uint32_t i = 0; i < count; ++i) {
+    print_candidate(&candidates[i], i == winner && !tuner->report.is_dry_run, table);
+  }
+}
+
+// ---- one kernel
+
+// Refuses a candidate that hlo_kernel_try() refuses. Returns false if it only repeats the model's
+// choices.
+static bool check_candidate(const tuning_t* t, const hlo_fusion_t* fusion, hlo_arena_t* arena,
+                            hlo_tune_candidate_t* candidate) {
+  hlo_verdict_t verdict = hlo_verdict_yes();
+  hlo_kernel_t* kernel = NULL;
+  HLO_SCOPED_STRBUF reason = {0};
+  hlo_status_t status = hlo_fusion_try_config(fusion, &t->options->target, &candidate->config,
+                                              arena, &verdict, &kernel);
+  if (!hlo_status_is_ok(status)) {
+    hlo_strbuf_puts(&reason, hlo_status_message(status));
+  } else if (hlo_verdict_is_no(&verdict)) {
+    hlo_verdict_print(&verdict, &reason);
+  }
+  const bool is_ok = hlo_status_is_ok(status) && !hlo_verdict_is_no(&verdict);
+  hlo_status_release(status);
+  if (!is_ok) {
+    candidate->outcome = HLO_TUNE_REFUSED;
+    snprintf(candidate->reason, sizeof candidate->reason, "%s", hlo_strbuf_text(&reason));
+    return true;
+  }
+  candidate->is_exact = hlo_kernel_sum_order(kernel) == hlo_kernel_sum_order(fusion->kernel);
+  HLO_SCOPED_STRBUF before = {0}, after = {0};
+  hlo_kernel_describe(fusion->kernel, &before);
+  hlo_kernel_describe(kernel, &after);
+  const bool is_hidden = candidate->config.values[HLO_CHOICE_unroll] ||
+                         candidate->config.values[HLO_CHOICE_block] ||
+                         candidate->config.values[HLO_CHOICE_pack_b];
+  return is_hidden || strcmp(hlo_strbuf_text(&before), hlo_strbuf_text(&after)) != 0 ||
+         hlo_kernel_scratch_bytes(kernel) != hlo_kernel_scratch_bytes(fusion->kernel);
+}
+
+// Lists the model's choice and the best candidates that are possible, besides those that are not.
+static hlo_status_t list_candidates(const tuning_t* t, const hlo_fusion_t* fusion,
+                                    hlo_tune_candidate_t* candidates, uint32_t* out_count) {
+  HLO_SCOPED_ARENA arena = {0};
+  hlo_kernel_configs_t* list = hlo_arena_alloc_zeroed(&arena, sizeof *list);
+  if (!list) return hlo_arena_status(&arena);
+  HLO_TRY(hlo_kernel_list_configs(fusion->kernel, list));
+  uint32_t count = 1, possible = 0;
+  candidates[0] =
+      (hlo_tune_candidate_t){.expected_ns = hlo_kernel_cost_ns(fusion->kernel), .is_exact = true};
+  for (uint32_t i = 0; i < list->count && possible < HLO_TUNING_TUNE_CANDIDATES; ++i) {
+    hlo_tune_candidate_t* candidate = &candidates[count];
+    *candidate = (hlo_tune_candidate_t){.config = list->items[i].config,
+                                        .expected_ns = list->items[i].expected_ns};
+    if (!check_candidate(t, fusion, &arena, candidate)) continue;
+    possible += candidate->outcome != HLO_TUNE_REFUSED;
+    ++count;
+  }
+  *out_count = count;
+  return hlo_arena_status(&arena);
+}
+
+// Warns if several candidates agree with each other but not with the model's choice.
+static void warn_of_clusters(const tuning_t* t, const tuned_kernel_t* kernel,
+                             const hlo_tune_candidate_t* candidates, uint32_t count) {
+  uint32_t wrong = 0;
+  for (uint32_t i = 0; i < count; ++i) wrong += candidates[i].outcome == HLO_TUNE_WRONG;
+  if (!wrong) return;
+  HLO_LOG(&t->tuner->log, WARN,
+          "kernel %016" PRIx64 ": %u of %u configurations have another result than the model's",
+          kernel->key.words[0], wrong, count);
+}
+
+// Times the candidates. Without a result, the record says that the model's choices stay.
+static hlo_status_t time_kernel(tuning_t* t, tuned_kernel_t* kernel,
+                                hlo_tune_candidate_t* candidates, uint32_t count) {
+  hlo_tuner_t* tuner = t->tuner;
+  hlo_tune_kernel_t* alone = NULL;
+  hlo_tuner_stats_t stats = {0};
+  uint32_t winner = 0, timed = 0;
+  hlo_status_t status = hlo_tune_kernel_create(t->module, kernel->tunable, t->options, &alone);
+  if (hlo_status_is_ok(status)) {
+    const hlo_tune_limits_t limits = hlo_tune_default_limits();
+    status =
+        tuner->measure(hlo_tune_kernel_job(alone), &limits, count, candidates, &winner, &timed);
+  }
+  hlo_tune_kernel_release(alone);
+  kernel->is_known = true;
+  kernel->record = (hlo_tune_record_t){.candidate_count = hlo_status_is_ok(status) ? count : 0};
+  if (hlo_status_is_ok(status)) {
+    kernel->record.config = candidates[winner].config;
+    kernel->record.model_ns = candidates[0].ns;
+    kernel->record.ns = candidates[winner].ns;
+    warn_of_clusters(t, kernel, candidates, count);
+  }
+  stats.tuned = hlo_status_is_ok(status);
+  stats.failed = !hlo_status_is_ok(status);
+  stats.timed = timed;
+  add_stats(tuner, &stats);
+  report_candidates(t, kernel, candidates, count, winner);
+  return status;
+}
+
+// Tunes a kernel and stores the record. A kernel that cannot be timed alone keeps the model's
+// choices.
+static hlo_status_t tune_kernel(tuning_t* t, tuned_kernel_t* kernel) {
+  hlo_tuner_t* tuner = t->tuner;
+  if (hlo_tune_store_find(tuner->store, &kernel->key, &kernel->record)) {  // by another thread
+    kernel->is_known = true;
+    return hlo_ok();
+  }
+  hlo_tune_candidate_t* candidates = hlo_mem_alloc_zeroed(MAX_CANDIDATES * sizeof *candidates);
+  if (!candidates) return hlo_status_out_of_memory(MAX_CANDIDATES * sizeof *candidates);
+  uint32_t count = 0;
+  hlo_status_t status = list_candidates(t, kernel->tunable->fusion, candidates, &count);
+  if (hlo_status_is_ok(status) && tuner->report.is_dry_run) {
+    report_candidates(t, kernel, candidates, count, 0);
+  } else if (hlo_status_is_ok(status)) {
+    status = time_kernel(t, kernel, candidates, count);
+  }
+  hlo_mem_free(candidates);
+  if (hlo_status_code(status) == HLO_STATUS_RESOURCE_EXHAUSTED) return status;
+  hlo_strbuf_t* table = tuner->report.table;
+  if (!hlo_status_is_ok(status)) {
+    HLO_LOG(&tuner->log, INFO, "kernel %016" PRIx64 " is not tuned: %s", kernel->key.words[0],
+            hlo_status_message(status));
+    if (table) hlo_strbuf_printf(table, "  not tuned: %s\n", hlo_status_message(status));
+    hlo_status_release(status);
+  } else if (table && kernel->is_known && hlo_kernel_config_is_empty(&kernel->record.config)) {
+    hlo_strbuf_puts(table, "  the model's choices stay\n");
+  } else if (table && kernel->is_known) {
+    hlo_strbuf_printf(table, "  %.2f times as fast\n", kernel->record.model_ns / kernel->record.ns);
+  }
+  if (kernel->is_known) hlo_tune_store_add(tuner->store, &kernel->key, &kernel->record);
+  return hlo_ok();
+}
+
+// ---- one program
+
+// Checks that the store's choices are possible for the kernel, whatever wrote them.
+static bool is_possible(const tuning_t* t, const tuned_kernel_t* kernel) {
+  HLO_SCOPED_ARENA arena = {0};
+  hlo_tune_candidate_t candidate = {.config = kernel->record.config};
+  if (hlo_kernel_config_is_empty(&candidate.config)) return true;
+  check_candidate(t, kernel->tunable->fusion, &arena, &candidate);
+  if (candidate.outcome != HLO_TUNE_REFUSED) return true;
+  HLO_LOG(&t->tuner->log, WARN, "a stored configuration of kernel %016" PRIx64 " is ignored: %s",
+          kernel->key.words[0], candidate.reason);
+  return false;
+}
+
+// Lists the kernels that are worth timing, and finds them in the store.
+static hlo_status_t list_kernels(tuning_t* t, const char* entry, hlo_arena_t* arena) {
+  hlo_schedule_t* schedule;
+  hlo_tunable_t* tunables;
+  uint32_t count;
+  const hlo_func_t* func = hlo_module_find_func(t->module, entry);
+  HLO_TRY(hlo_schedule_create(func, &t->options->target, arena, &schedule));
+  HLO_TRY(hlo_schedule_list_tunable(schedule, t->module, arena, &count, &tunables));
+  t->kernels = hlo_arena_array(arena, count + 1, sizeof *t->kernels);
+  HLO_TRY(hlo_arena_status(arena));
+  hlo_tuner_stats_t stats = {0};
+  for (uint32_t i = 0; i < count; ++i) {
+    tuned_kernel_t kernel = {.tunable = &tunables[i]};
+    if (hlo_kernel_cost_ns(tunables[i].fusion->kernel) < HLO_TUNING_TUNE_MIN_NS) continue;
+    if (!hlo_tune_key_make(&tunables[i].key, &t->options->target, &kernel.key)) continue;
+    kernel.is_known = hlo_tune_store_find(t->tuner->store, &kernel.key, &kernel.record) &&
+                      is_possible(t, &kernel);
+    stats.hits += kernel.is_known;
+    stats.misses += !kernel.is_known;
+    t->kernels[t->count++] = kernel;
+  }
+  add_stats(t->tuner, &stats);
+  return hlo_ok();
+}
+
+// Fails if a kernel is missing.
+static hlo_status_t expect_all(const tuning_t* t) {
+  uint32_t missing = 0;
+  const tuned_kernel_t* first = NULL;
+  for (uint32_t i = 0; i < t->count; ++i) {
+    if (t->kernels[i].is_known) continue;
+    if (!missing++) first = &t->kernels[i];
+  }
+  if (!missing) return hlo_ok();
+  HLO_SCOPED_STRBUF text = {0};
+  describe(t, first->tunable->fusion, &text);
+  const char* directory = hlo_tune_store_directory(t->tuner->store);
+  return hlo_not_found(
+      "no tuned configuration for %u of %u kernels (tune=expect). The first: %s. %s%s has no valid "
+      "record of key %016" PRIx64 "%016" PRIx64 " for this machine and build",
+      missing, t->count, hlo_strbuf_text(&text),
+      *directory ? "tune_dir " : "The memory of the client", directory, first->key.words[0],
+      first->key.words[1]);
+}
+
+// ---- several processes
+
+static bool is_ours(const hlo_tune_share_t* share, const hlo_digest_t* key) {
+  return share->process_count < 2 || key->words[0] % share->process_count == share->process_index;
+}
+
+static void print_share_key(const hlo_digest_t* key, char out[KEY_BYTES]) {
+  snprintf(out, KEY_BYTES, "hlocc/tune/%016" PRIx64 "%016" PRIx64, key->words[0], key->words[1]);
+}
+
+// Gives the other processes the record of a kernel. Another process may have been first.
+static hlo_status_t publish(const hlo_tune_share_t* share, const tuned_kernel_t* kernel) {
+  char name[KEY_BYTES];
+  HLO_SCOPED_STRBUF text = {0};
+  print_share_key(&kernel->key, name);
+  hlo_tune_record_print(&kernel->key, &kernel->record, &text);
+  HLO_TRY(hlo_strbuf_status(&text));
+  hlo_status_t status = share->set(share->context, name, hlo_strbuf_text(&text), text.length);
+  if (hlo_status_code(status) != HLO_STATUS_ALREADY_EXISTS) return status;
+  hlo_status_release(status);
+  return hlo_ok();
+}
+
+// Takes the record of a kernel from the process that tunes it.
+static hlo_status_t receive(const tuning_t* t, tuned_kernel_t* kernel) {
+  const hlo_tune_share_t* share = &t->tuner->share;
+  char name[KEY_BYTES];
+  HLO_SCOPED_STRBUF text = {0};
+  print_share_key(&kernel->key, name);
+  const uint32_t owner = (uint32_t)(kernel->key.words[0] % share->process_count);
+  hlo_status_t status = share->get(share->context, name, share->timeout_ns, &text);
+  if (!hlo_status_is_ok(status)) {
+    const hlo_status_t found = hlo_status_create(
+        hlo_status_code(status), "process %u of %u has not shared the tuned kernel %s: %s", owner,
+        share->process_count, name, hlo_status_message(status));
+    hlo_status_release(status);
+    return found;
+  }
+  if (!hlo_tune_record_parse(hlo_strbuf_text(&text), text.length, &kernel->key, &kernel->record)) {
+    return hlo_internal_error("process %u shared a damaged record of the tuned kernel %s", owner,
+                              name);
+  }
+  kernel->is_known = is_possible(t, kernel);
+  if (kernel->is_known) hlo_tune_store_add(t->tuner->store, &kernel->key, &kernel->record);
+  return hlo_ok();
+}
+
+// Tunes the missing kernels; of several processes each tunes some, and waits for the others only
+// after its own.
+static hlo_status_t tune_missing(tuning_t* t) {
+  const hlo_tune_share_t* share = &t->tuner->share;
+  const bool is_shared = share->process_count > 1 && !t->tuner->report.is_dry_run;
+  for (uint32_t i = 0; i < t->count; ++i) {
+    tuned_kernel_t* kernel = &t->kernels[i];
+    if (is_shared && !is_ours(share, &kernel->key)) continue;
+    hlo_strbuf_t* table = t->tuner->report.table;
+    if (table) {
+      hlo_strbuf_printf(table, "%s%u of %u: ", i ? "\n" : "", i + 1, t->count);
+      describe(t, kernel->tunable->fusion, table);
+      hlo_strbuf_printf(table, "%s\n", kernel->is_known ? ": in the store" : "");
+      if (kernel->is_known) {
+        hlo_strbuf_puts(table, "  ");
+        hlo_kernel_config_print(&kernel->record.config, table);
+        hlo_strbuf_putc(table, '\n');
+      }
+    }
+    if (!kernel->is_known) HLO_TRY(tune_kernel(t, kernel));
+    if (is_shared && kernel->is_known) HLO_TRY(publish(share, kernel));
+  }
+  for (uint32_t i = 0; is_shared && i < t->count; ++i) {
+    tuned_kernel_t* kernel = &t->kernels[i];
+    if (!kernel->is_known && !is_ours(share, &kernel->key)) HLO_TRY(receive(t, kernel));
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t make_table(const tuning_t* t, hlo_arena_t* arena,
+                               hlo_config_table_t* out_table) {
+  hlo_config_entry_t* entries = hlo_arena_array(arena, t->count + 1, sizeof *entries);
+  HLO_TRY(hlo_arena_status(arena));
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < t->count; ++i) {
+    const tuned_kernel_t* kernel = &t->kernels[i];
+    if (!kernel->is_known || hlo_kernel_config_is_empty(&kernel->record.config)) continue;
+    entries[count++] = (hlo_config_entry_t){kernel->tunable->key, kernel->record.config};
+  }
+  *out_table = (hlo_config_table_t){count, entries};
+  return hlo_ok();
+}
+
+static hlo_status_t resolve(tuning_t* t, const char* entry, hlo_arena_t* scratch,
+                            hlo_arena_t* arena, hlo_config_table_t* out_table) {
+  HLO_TRY(list_kernels(t, entry, scratch));
+  const bool is_machine = t->options->executor == HLO_EXECUTOR_MACHINE;
+  if (t->tuner->mode == HLO_TUNE_EXPECT) HLO_TRY(expect_all(t));
+  if (t->tuner->mode == HLO_TUNE_ON && is_machine) {
+    hlo_mutex_lock(&t->tuner->mutex);
+    const hlo_status_t status = tune_missing(t);
+    hlo_mutex_unlock(&t->tuner->mutex);
+    HLO_TRY(status);
+  }
+  HLO_TRY(make_table(t, arena, out_table));
+  const hlo_tuner_stats_t stats = hlo_tuner_stats(t->tuner);
+  HLO_LOG(&t->tuner->log, INFO,
+          "tuner: %" PRIu64 " kernels found, %" PRIu64 " missing, %" PRIu64 " tuned, %" PRIu64
+          " failed, %" PRIu64 " candidates timed",
+          stats.hits, stats.misses, stats.tuned, stats.failed, stats.timed);
+  return hlo_ok();
+}
+
+hlo_status_t hlo_tuner_resolve(hlo_tuner_t* tuner, const hlo_module_t* prepared, const char* entry,
+                               const hlo_code_options_t* options, hlo_arena_t* arena,
+                               hlo_config_table_t* out_table) {
+  HLO_SCOPED_ARENA scratch = {0};
+  tuning_t t = {.tuner = tuner, .options = options};
+  HLO_TRY(hlo_module_clone(prepared, &t.module));
+  const hlo_status_t status = resolve(&t, entry, &scratch, arena, out_table);
+  hlo_module_release(t.module);
+  return status;
+}
