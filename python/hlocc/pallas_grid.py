@@ -27,7 +27,7 @@ from jax._src.pallas import core as pallas_core
 from jax._src.pallas import hlo_interpreter, primitives
 from jax._src.state import discharge
 
-from hlocc import pallas_fold
+from hlocc import pallas_atomics, pallas_fold
 from hlocc.pallas_dependence import Dependences
 from hlocc.pallas_fold import Evaluator, ProgramId
 
@@ -35,6 +35,9 @@ from hlocc.pallas_fold import Evaluator, ProgramId
 TABLE_LIMIT = 4096
 # A step is written apart for first and last indices of loops up to this number of copies.
 COPY_LIMIT = 9
+
+# Overlapping windows are joined from up to as many parts of blocks; others are gathered.
+WINDOW_PIECES_LIMIT = 4
 
 # Bytes of products and loops of a kernel, for all steps that are computed at once.
 MEMORY_LIMIT = 1 << 28
@@ -161,6 +164,25 @@ class BlockedArray:
             return None
         if self.index_jaxpr.outvars[index] is self.index_jaxpr.invars[step]:
             return np.arange(count) if count <= dim.count else None
+        return self._evaluate_table(index, step, grid, dim.count)
+
+    def windows(self, index, steps, grid):
+        """Windows of elements at equal distances, where their starts are known; None otherwise."""
+        dim = self.dims[index]
+        if len(steps) != 1 or dim.steps != set(steps) or self.reads_scalars[index]:
+            return None
+        starts = self._evaluate_table(index, steps[0], grid, dim.size - dim.block + 1)
+        if starts is None:
+            return None
+        distance = int(starts[1] - starts[0])
+        if distance <= 0 or np.any(np.diff(starts) != distance):
+            return None
+        windows = Windows(int(starts[0]), distance, len(starts), dim.block)
+        return windows if windows.pieces <= WINDOW_PIECES_LIMIT else None
+
+    def _evaluate_table(self, index, step, grid, limit):
+        """The values of an index for the program ids of a step; None unless they are below `limit`."""
+        count = grid[step]
         if count > TABLE_LIMIT:
             return None
         zeros = [ProgramId(np.int32(0), size, 0, 0) for size in grid]
@@ -170,7 +192,7 @@ class BlockedArray:
         for i in range(count):
             axes = [*zeros[:step], ProgramId(np.int32(i), count, i, i), *zeros[step + 1:]]
             bound = self.indices(axes, scalars)[index][1]
-            if bound is None or bound[0] != bound[1] or not 0 <= bound[0] < dim.count:
+            if bound is None or bound[0] != bound[1] or not 0 <= bound[0] < limit:
                 return None
             found.append(bound[0])
         return np.array(found)
@@ -208,7 +230,10 @@ class BlockedArray:
             if dim.kind == "blocked" and not dim.split:
                 chosen.add(0, dim.size, None)
             elif dim.kind == "element":
-                if steps:
+                windows = self.windows(i, steps, grid) if steps else None
+                if windows:
+                    chosen.gather(dim.size, windows, (*steps, None))
+                elif steps:
                     starts = jnp.clip(self._gathered(i, steps, axes, scalars), 0,
                                       dim.size - dim.block)
                     within = jnp.arange(dim.block, dtype=np.int32)
@@ -248,6 +273,33 @@ def _start(value, bound, limit):
     if bound is not None and bound[0] == bound[1]:
         return min(max(int(bound[0]), 0), limit)
     return value
+
+
+@dataclasses.dataclass
+class Windows:
+    """`count` windows of `size` elements, `distance` apart, the first one at `start`."""
+    start: int
+    distance: int
+    count: int
+    size: int
+
+    @property
+    def pieces(self):
+        return -(-self.size // self.distance)
+
+    def take(self, value, axis):
+        """The windows as two axes. Each is joined from parts of adjacent blocks, which are views."""
+        parts = []
+        for first in range(0, self.size, self.distance):
+            start, whole = self.start + first, self.count * self.distance
+            end = min(start + whole, value.shape[axis])
+            part = lax.slice_in_dim(value, start, end, axis=axis)
+            missing = [(0, whole - (end - start) if d == axis else 0, 0) for d in range(value.ndim)]
+            part = lax.pad(part, np.zeros((), value.dtype), missing)
+            shape = [*value.shape[:axis], self.count, self.distance, *value.shape[axis + 1:]]
+            length = min(self.distance, self.size - first)
+            parts.append(lax.slice_in_dim(part.reshape(shape), 0, length, axis=axis + 1))
+        return lax.concatenate(parts, axis + 1)
 
 
 @dataclasses.dataclass
@@ -312,6 +364,8 @@ class Selection:
 
 def _take_blocks(value, axis, table):
     """value with the blocks table[0], table[1], ... along the axis."""
+    if isinstance(table, Windows):
+        return table.take(value, axis)
     if not isinstance(table, np.ndarray):
         return jnp.take(value, table, axis=axis, mode="clip")
     count = value.shape[axis]
@@ -331,8 +385,9 @@ class Kernel:
         self.mapping, self.grid = grid_mapping, grid
         debug_info = jaxpr.debug_info
         _check_discharge(jaxpr, debug_info)
-        body, self.consts, scratch_avals = hlo_interpreter.kernel_to_hlo_jaxpr(
-            jaxpr, (), grid_mapping)
+        with pallas_atomics.rules():
+            body, self.consts, scratch_avals = hlo_interpreter.kernel_to_hlo_jaxpr(
+                jaxpr, (), grid_mapping)
         self.discharged = body
         body = pallas_fold.open_jaxpr(body)[0]
         scalar_count, block_count = grid_mapping.num_index_operands, len(

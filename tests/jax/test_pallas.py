@@ -109,6 +109,32 @@ def test_overlapping_elements(same, matrix):
     assert "while" not in same(f, matrix)
 
 
+def test_overlapping_windows_of_two_dimensions(same, random):
+    """A stencil; windows as views of adjacent blocks, with a part of the third where they are long."""
+    def kernel(x, o):
+        edges = x[:-2, 1:-1] + x[2:, 1:-1]
+        o[...] = edges - x[1:-1, 1:-1]
+
+    def long(x, o):
+        o[...] = x[:8] * x[12:]
+
+    def stencil(call, x):
+        window = pl.BlockSpec((pl.Element(18), pl.Element(10)), lambda i, j: (16 * i, 8 * j))
+        block = pl.BlockSpec((16, 8), lambda i, j: (i, j))
+        return call(kernel, jax.ShapeDtypeStruct((64, 32), x.dtype), grid=(4, 4), in_specs=[window],
+                    out_specs=block)(x)
+
+    def products(call, x):
+        window = pl.BlockSpec((pl.Element(20), 34), lambda i: (8 * i + 3, 0))
+        return call(long, jax.ShapeDtypeStruct((40, 34), x.dtype), grid=(5,), in_specs=[window],
+                    out_specs=rows(8, 34))(x)
+
+    x = random.standard_normal((66, 34)).astype(np.float32)
+    for f in stencil, products:
+        text = same(f, x)
+        assert "while" not in text and "gather" not in text
+
+
 def test_indices_of_several_program_ids(same, matrix):
     """Blocks numbered over two grid dimensions, of which one is a loop."""
     def kernel(x, o):
@@ -334,6 +360,31 @@ def test_atomics(same, matrix):
                     input_output_aliases={1: 0})(x, start)
 
     same(f, matrix, matrix[0])
+
+
+def test_atomics_with_equal_indices(random):
+    """All of them count, as on a GPU; interpret mode keeps the last one."""
+    from jax.experimental.pallas import triton
+
+    def kernel(x, o, top):
+        @pl.when(pl.program_id(0) == 0)
+        def _():
+            o[...] = jnp.zeros_like(o)
+            top[...] = jnp.zeros_like(top)
+
+        triton.atomic_add(o, (x[...],), jnp.ones(x.shape, np.int32), mask=x[...] != 3)
+        triton.atomic_max(top, (x[...],), jnp.arange(x.shape[0]) + 100 * pl.program_id(0))
+
+    x = random.integers(0, 10, 256).astype(np.int32)
+    bins = jax.ShapeDtypeStruct((10,), np.int32)
+    whole = pl.BlockSpec((10,), lambda i: (0,))
+    counts, top = pl.pallas_call(kernel, [bins, bins], grid=(4,), out_specs=[whole, whole],
+                                 in_specs=[pl.BlockSpec((64,), lambda i: (i,))])(x)
+    expected = np.bincount(x, minlength=10)
+    expected[3] = 0
+    np.testing.assert_array_equal(counts, expected)
+    last = np.array([np.flatnonzero(x == value)[-1] for value in range(10)])
+    np.testing.assert_array_equal(top, last + last // 64 * 36)
 
 
 def test_kernels_over_meshes_of_cores(matrix):
