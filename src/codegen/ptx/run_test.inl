@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/dtype.h"
+#include "base/fpenv.h"
 #include "base/mem.h"
 
 enum { PTX_LINES_MAX = 1 << 16, PTX_OPERANDS_MAX = 16, PTX_KINDS = 7, PTX_WINDOW_BYTES = 1 << 18 };
@@ -153,17 +154,26 @@ static uint64_t ptx_flushed(uint64_t word, const ptx_insn_t* insn) {
   return is_small ? word & 0x80000000 : word;
 }
 
+// The processor flushes: the language leaves open whether a result that rounds to the least normal
+// number is one. `volatile` keeps the operation between the changes of its state.
+static float ptx_f32_result(const char* name, const ptx_insn_t* insn, const double* x) {
+  volatile float a = (float)x[0], b = (float)x[1], c = (float)x[2], result;
+  const hlo_fp_state_t before =
+      hlo_fp_enter(insn->flushes ? HLO_SUBNORMALS_FLUSH : HLO_SUBNORMALS_KEEP);
+  result = strcmp(name, "add") == 0    ? a + b
+           : strcmp(name, "sub") == 0  ? a - b
+           : strcmp(name, "mul") == 0  ? a * b
+           : strcmp(name, "div") == 0  ? a / b
+           : strcmp(name, "sqrt") == 0 ? sqrtf(a)
+           : strcmp(name, "neg") == 0  ? -a
+                                       : fmaf(a, b, c);
+  hlo_fp_leave(before);
+  return result;
+}
+
 static uint64_t ptx_float_result(const char* name, const ptx_insn_t* insn, const double* x) {
   if (insn->type.bits == 32) {
-    const float a = (float)x[0], b = (float)x[1], c = (float)x[2];
-    const float result = strcmp(name, "add") == 0    ? a + b
-                         : strcmp(name, "sub") == 0  ? a - b
-                         : strcmp(name, "mul") == 0  ? a * b
-                         : strcmp(name, "div") == 0  ? a / b
-                         : strcmp(name, "sqrt") == 0 ? sqrtf(a)
-                         : strcmp(name, "neg") == 0  ? -a
-                                                     : fmaf(a, b, c);
-    return ptx_flushed(ptx_word((double)result, 32), insn);
+    return ptx_flushed(ptx_word((double)ptx_f32_result(name, insn, x), 32), insn);
   }
   const double result = strcmp(name, "add") == 0    ? x[0] + x[1]
                         : strcmp(name, "sub") == 0  ? x[0] - x[1]
