@@ -428,7 +428,7 @@ enum { TRANSPOSE_KINDS = 2, PART_BYTES = 16 };
 static uint32_t transposed_rows(const packing_t* p, uint32_t rows[TRANSPOSE_KINDS]) {
   uint32_t count = 0, lanes = p->m->lanes;
   if (!hlo_matmul_transposes_columns(p->m)) return 0;
-  if (!p->is_produced || p->m->group == 1) rows[count++] = lanes;
+  rows[count++] = lanes;
   rows[count++] = lanes / HLO_MATMUL_TRANSPOSED;
   return count;
 }
@@ -477,6 +477,18 @@ static void fetch_column(const packing_t* p, uint32_t column) {
                at * (int64_t)hlo_dtype_size_bytes(p->from_dtype), 1, base);
 }
 
+// Returns a register of computed elements or groups of a column from the current row on.
+static hlo_vir_value_t* produce_column(const packing_t* p, uint32_t column) {
+  const hlo_matmul_t* m = p->m;
+  const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
+  if (m->group == 1) return load_neighbours(p, &m->columns, column, inner, 0, m->lanes);
+  packing_t here = *p;
+  hlo_matmul_move(m, p->side, p->b, &m->columns, hlo_index(p->b, column), &here.at.from);
+  const hlo_matmul_lanes_t all = {.lanes = m->lanes, .active = m->lanes, .parts = m->group};
+  hlo_vir_value_t* groups = produce_groups(&here, inner, NULL, 0, &all);
+  return hlo_vir_emit(p->b, HLO_VIR_recast, hlo_vmath_type(m->dtype, m->lanes), 0, 0, 1, &groups);
+}
+
 // Transposes computed columns like those in memory, but computes a whole register of each.
 static void transpose_computed_block(const packing_t* p, uint32_t first, uint32_t end) {
   const hlo_matmul_t* m = p->m;
@@ -489,9 +501,7 @@ static void transpose_computed_block(const packing_t* p, uint32_t first, uint32_
     for (uint32_t q = 0; q < parts; ++q) {
       const uint32_t column = first + i + q * count;
       // Columns past the end repeat the first one.
-      hlo_vir_value_t* whole =
-          load_neighbours(p, &m->columns, column < end ? column : first, inner, 0, lanes);
-      split_vector(p, whole, parts, cut[q]);
+      split_vector(p, produce_column(p, column < end ? column : first), parts, cut[q]);
     }
     for (uint32_t k = 0; k < parts; ++k) {
       hlo_vir_value_t* across[HLO_VIR_MAX_LANES];
@@ -558,15 +568,15 @@ static void transpose_columns(const packing_t* p, uint32_t columns) {
 }
 
 static void transpose_rows(const packing_t* p, const hlo_matmul_panel_t* panel, uint32_t rows) {
-  if (p->is_produced && p->m->group > 1) {
-    transpose_groups(p, panel, rows);
-    return;
-  }
   const hlo_matmul_dim_t* inner = &p->m->depth[p->m->depth_count - 1];
   const hlo_matmul_piece_t* last = &panel->pieces[panel->piece_count - 1];
   uint32_t end = last->offset + last->active;
   if (rows == p->m->lanes) {
     transpose_columns(p, end);
+    return;
+  }
+  if (p->is_produced && p->m->group > 1) {
+    transpose_groups(p, panel, rows);
     return;
   }
   for (uint32_t c = 0; c < end; c += HLO_MATMUL_TRANSPOSED) {
