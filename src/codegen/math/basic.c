@@ -183,6 +183,19 @@ static value_t* scaled_divisor(builder_t* b, value_t* rest, value_t* y) {
   return y;
 }
 
+// Multiplies `rest` and the divisor by a power of two where the divisor is so small that `rest` may
+// become a subnormal number, which would be flushed: a rest slightly below zero, to which the
+// divisor is added in the end. No rest that is too large for it is subnormal after one iteration.
+static void scale_up_small(builder_t* b, value_t* rest, value_t* divisor) {
+  const bool is_f64 = hlo_vis_f64(rest);
+  value_t* is_small =
+      hlo_vmask_and(b, hlo_vcmp_k(b, HLO_VIR_LT, divisor, is_f64 ? 0x1p-960 : 0x1p-100),
+                    hlo_vcmp_k(b, HLO_VIR_LT, hlo_vabs(b, rest), is_f64 ? 0x1p960 : 0x1p100));
+  const double scale = is_f64 ? 0x1p62 : 0x1p26;
+  hlo_vir_set(b, rest, hlo_vselect(b, is_small, hlo_vmul_k(b, rest, scale), rest));
+  hlo_vir_set(b, divisor, hlo_vselect(b, is_small, hlo_vmul_k(b, divisor, scale), divisor));
+}
+
 // rest -= trunc(rest / y) y is exact although the quotient is rounded: the result has fewer bits
 // than `rest` and is at most slightly below zero. Each iteration removes about 50 bits of the
 // quotient.
@@ -191,18 +204,25 @@ value_t* hlo_vmath_remainder(builder_t* b, value_t* x, value_t* y) {
   value_t* divisor = hlo_vabs(b, y);
   value_t* is_valid = hlo_vmask_and(b, hlo_vcmp_k(b, HLO_VIR_LT, size, INFINITY),
                                     hlo_vcmp_k(b, HLO_VIR_GT, divisor, 0));
-  divisor = hlo_vselect(b, is_valid, divisor, hlo_vconst(b, x, 1));
+  value_t* unscaled = hlo_vselect(b, is_valid, divisor, hlo_vconst(b, x, 1));
   value_t* rest = hlo_vir_var(b, hlo_vselect(b, is_valid, size, hlo_vconst(b, x, 0)));
+  const bool is_flushed = b->module->subnormals == HLO_SUBNORMALS_FLUSH;
+  divisor = is_flushed ? hlo_vir_var(b, unscaled) : unscaled;
   hlo_vir_begin_loop(b);
+  if (is_flushed) scale_up_small(b, rest, divisor);
   value_t* is_large = hlo_vcmp(b, HLO_VIR_GE, hlo_vabs(b, rest), divisor);
   hlo_vir_break_if(b, hlo_vir_icmp(b, HLO_VIR_EQ, hlo_vany(b, is_large), hlo_vir_iconst(b, 0)));
   value_t* scaled = scaled_divisor(b, hlo_vabs(b, rest), divisor);
   value_t* quotient = hlo_vround(b, hlo_vdiv(b, rest, scaled), HLO_VIR_TOWARD_ZERO);
   hlo_vir_set(b, rest, hlo_vselect(b, is_large, hlo_vfnma(b, quotient, scaled, rest), rest));
   hlo_vir_end(b);
-  value_t* is_below =
-      hlo_vscmp_k(b, HLO_VIR_LT, hlo_vbits(b, rest), 0);  // -0 counts: a flushed negative remainder
+  value_t* is_below = hlo_vcmp_k(b, HLO_VIR_LT, rest, 0);
   value_t* result = hlo_vselect(b, is_below, hlo_vadd(b, rest, divisor), rest);
+  if (is_flushed) {  // back to the unit of y
+    value_t* is_scaled = hlo_vcmp(b, HLO_VIR_NE, divisor, unscaled);
+    const double scale = hlo_vis_f64(x) ? 0x1p-62 : 0x1p-26;
+    result = hlo_vselect(b, is_scaled, hlo_vmul_k(b, result, scale), result);
+  }
   result = hlo_vwith_sign(b, hlo_vabs(b, result), x);
   return hlo_vreplace_k(b, result, hlo_vmask_not(b, is_valid), NAN);
 }

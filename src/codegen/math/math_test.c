@@ -85,18 +85,27 @@ static hlo_dtype_t result_of(hlo_op_t op, hlo_dtype_t dtype) {
   return is_predicate ? HLO_DTYPE_PRED : dtype;
 }
 
-static void exact_op(hlo_op_t op, hlo_dtype_t dtype, uint32_t vector_bytes) {
-  const hlo_test_op_case_t c = {op, dtype};
-  const hlo_test_vmath_kernel_t kernel = {dtype, result_of(op, dtype), hlo_test_op_body, &c};
-  hlo_test_fill(dtype, 3, x_data);
-  hlo_test_fill_second(dtype);
+// Computes op of the elements of x_data and y_data into want_data.
+static void compute_reference(hlo_op_t op, hlo_dtype_t dtype) {
   const hlo_loop_fn_t reference = hlo_ref_loop(op, dtype);
   assert_non_null(reference);
   const hlo_fp_state_t before = hlo_fp_enter(subnormals);
   reference((const void*[]){x_data, y_data}, want_data, COUNT);
   hlo_fp_leave(before);
+}
+
+static void compare_with_reference(hlo_op_t op, hlo_dtype_t dtype, uint32_t vector_bytes) {
+  const hlo_test_op_case_t c = {op, dtype};
+  const hlo_test_vmath_kernel_t kernel = {dtype, result_of(op, dtype), hlo_test_op_body, &c};
   hlo_test_run_kernel(&kernel, vector_bytes, x_data, y_data, out_data);
   hlo_test_assert_same(hlo_op_info(op)->name, dtype, x_data, kernel.to, out_data, want_data);
+}
+
+static void exact_op(hlo_op_t op, hlo_dtype_t dtype, uint32_t vector_bytes) {
+  hlo_test_fill(dtype, 3, x_data);
+  hlo_test_fill_second(dtype);
+  compute_reference(op, dtype);
+  compare_with_reference(op, dtype, vector_bytes);
 }
 
 static void exact_ops_match_the_reference(void** state) {
@@ -108,6 +117,43 @@ static void exact_ops_match_the_reference(void** state) {
       const bool is_rounded = hlo_dtype_is_float((hlo_dtype_t)dtype) && f32_ulps[op] > 0;
       if (!hlo_vmath_has((hlo_op_t)op, (hlo_dtype_t)dtype) || is_rounded) continue;
       exact_op((hlo_op_t)op, (hlo_dtype_t)dtype, widths[(op + dtype) % 4]);
+    }
+  }
+}
+
+// Fills data with 1 to 2 times 2^least up to 2^(least + span - 1).
+static void fill_small(hlo_dtype_t dtype, uint32_t factor, int least, int span, uint8_t* data) {
+  for (uint32_t i = 0; i < COUNT; ++i) {
+    const double significand = 1 + (double)((i + 1) * factor % 251) / 256;
+    hlo_dtype_store_double(dtype, data + i * hlo_dtype_size_bytes(dtype),
+                           ldexp(significand, least + (int)(i / 3) % span));
+  }
+}
+
+static void flush_references(hlo_dtype_t dtype, double smallest_normal) {
+  for (size_t i = 0; i < COUNT; ++i) {
+    uint8_t* element = want_data + i * hlo_dtype_size_bytes(dtype);
+    const double value = hlo_dtype_load_double(dtype, element);
+    if (fabs(value) < smallest_normal) hlo_dtype_store_double(dtype, element, copysign(0, value));
+  }
+}
+
+// The rest of a division by a small number may be subnormal where the remainder is not.
+static void remainders_of_small_numbers_are_exact(void** state) {
+  (void)state;
+  static const struct {
+    hlo_dtype_t dtype;
+    int least, range;
+  } cases[] = {{HLO_DTYPE_F32, -126, 250}, {HLO_DTYPE_F64, -1022, 2000}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    for (int span = 8; span < cases[i].range; span *= 3) {
+      fill_small(cases[i].dtype, 37, cases[i].least, span, x_data);
+      fill_small(cases[i].dtype, 101, cases[i].least, 8, y_data);
+      compute_reference(HLO_OP_remainder, cases[i].dtype);
+      if (subnormals == HLO_SUBNORMALS_FLUSH) {
+        flush_references(cases[i].dtype, ldexp(1, cases[i].least));
+      }
+      compare_with_reference(HLO_OP_remainder, cases[i].dtype, widths[i + 1]);
     }
   }
 }
@@ -159,6 +205,7 @@ int main(void) {
       cmocka_unit_test(conversions_are_exact),
       cmocka_unit_test(conversions_of_codes_are_exact),
       cmocka_unit_test(exact_ops_match_the_reference),
+      cmocka_unit_test(remainders_of_small_numbers_are_exact),
       cmocka_unit_test(integers_are_divided_by_constants),
   };
   return cmocka_run_group_tests_name("codegen/math, subnormals kept", tests,
