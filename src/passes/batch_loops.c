@@ -5,8 +5,9 @@
 //
 // An iteration is independent if everything that the loop carries is a counter, a value that stays
 // the same, or an array of which each iteration replaces a slice of its own (and reads no other
-// part). A loop with an op that has no form with the same bits for all iterations is kept: sums of
-// floats, products, loops, branches that vary. Inner loops are batched first.
+// part). A loop with an op that has no form for all iterations is kept: inner loops that remain,
+// branches, calls of the library. Inner loops are batched first. Sums of floats and products become
+// larger ones, whose order of additions is that of any program with their shape.
 #include "passes/batch_loops.h"
 
 #include "base/tuning.h"
@@ -33,26 +34,17 @@ static hlo_node_t* update_of(const hlo_batch_t* b, uint32_t i) {
   return is_update && next->uses && !next->uses->next ? node : NULL;
 }
 
-static bool read_integer(const hlo_value_t* value, int64_t* out) {
-  const hlo_literal_t* literal = hlo_constant_literal(value);
-  if (!literal || literal->rank || !hlo_dtype_is_integer(literal->dtype) ||
-      hlo_dtype_info(literal->dtype)->bits < 8) {
-    return false;
-  }
-  *out = hlo_dtype_load_int64(literal->dtype, literal->data);
-  return true;
-}
-
 // Matches a carried integer to which each iteration adds a constant.
 static bool read_counter(const hlo_batch_t* b, uint32_t i, hlo_batch_fact_t* out) {
   const hlo_node_t* add = next_value(b, i)->def;
   *out = (hlo_batch_fact_t){.is_varying = true, .is_known = true};
-  if (!add || add->op != HLO_OP_add || !read_integer(hlo_node_operand(b->loop, i), &out->first)) {
+  if (!add || add->op != HLO_OP_add ||
+      !hlo_constant_integer(hlo_node_operand(b->loop, i), &out->first)) {
     return false;
   }
   for (uint32_t side = 0; side < 2; ++side) {
     if (hlo_node_operand(add, side) == b->body->args[i] &&
-        read_integer(hlo_node_operand(add, 1 - side), &out->step)) {
+        hlo_constant_integer(hlo_node_operand(add, 1 - side), &out->step)) {
       return out->step != 0;
     }
   }
@@ -71,7 +63,7 @@ static bool classify_arguments(hlo_batch_t* b) {
     if (next_value(b, i) == arg) {
       int64_t value;
       *fact = (hlo_batch_fact_t){0};
-      if (read_integer(hlo_node_operand(b->loop, i), &value)) {
+      if (hlo_constant_integer(hlo_node_operand(b->loop, i), &value)) {
         *fact = (hlo_batch_fact_t){.is_known = true, .first = value};
       }
     } else if (!read_counter(b, i, fact)) {
@@ -84,7 +76,7 @@ static bool classify_arguments(hlo_batch_t* b) {
 
 static bool same_window(const hlo_batch_window_t* x, const hlo_batch_window_t* y, uint32_t rank) {
   for (uint32_t d = 0; d < rank; ++d) {
-    if (x->starts[d] != y->starts[d]) return false;
+    if (x->starts[d] != y->starts[d] || x->at[d] != y->at[d]) return false;
   }
   return x->dim == y->dim && x->is_reversed == y->is_reversed;
 }

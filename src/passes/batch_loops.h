@@ -29,7 +29,8 @@ typedef struct hlo_batch {
 typedef struct hlo_batch_window {
   uint32_t dim;
   bool is_reversed;
-  int64_t starts[HLO_RANK_MAX];  // of all slices together
+  int64_t starts[HLO_RANK_MAX];   // of all slices together
+  hlo_value_t* at[HLO_RANK_MAX];  // invariant starts of other dimensions that are not known
 } hlo_batch_window_t;
 
 /// Returns the fact of any value that the body uses.
@@ -39,7 +40,8 @@ hlo_batch_fact_t hlo_batch_infer(const hlo_batch_t* batch, const hlo_node_t* nod
 /// Returns true if a dynamic_slice or dynamic_update_slice takes such slices, inside of its array.
 bool hlo_batch_window(const hlo_batch_t* batch, const hlo_node_t* node, hlo_batch_window_t* out);
 
-/// Returns true if hlo_batch_build() has a form of the node with the same bits.
+/// Returns true if hlo_batch_build() has a form of the node, with the same bits but for the order
+/// of sums.
 bool hlo_batch_can(const hlo_batch_t* batch, const hlo_node_t* node);
 /// Builds the node before the loop: once if it is invariant, else for all iterations. Returns NULL
 /// when memory is exhausted, which the module records.

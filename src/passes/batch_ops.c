@@ -2,10 +2,10 @@
 // Ops of a loop's body for all iterations at once, for pass batch_loops. Iterations become
 // dimension 0 of every value that varies; values that do not are computed once.
 //
-// The bits are those of the loop: elementwise ops and movements of elements, and reductions in
-// which the order does not matter. Scalar integers that are a linear function of the iteration's
-// number are known as such: comparisons with bounds are decided, and slices that start there are
-// parts of a reshaped array.
+// The bits are those of the loop for elementwise ops, movements of elements, and reductions in
+// which the order does not matter; sums of floats and products may be added in another order.
+// Scalar integers that are a linear function of the iteration's number are known as such:
+// comparisons with bounds are decided, and slices that start there are parts of a reshaped array.
 #include "ir/reducer.h"
 #include "passes/batch_loops.h"
 #include "passes/build.h"
@@ -187,9 +187,14 @@ bool hlo_batch_window(const hlo_batch_t* b, const hlo_node_t* node, hlo_batch_wi
   const hlo_type_t* slice =
       first_start == 1 ? node->results[0].type : hlo_node_operand_type(node, 1);
   bool has_dim = false;
+  *out = (hlo_batch_window_t){0};
   for (uint32_t d = 0; d < array->rank; ++d) {
     const hlo_batch_fact_t start = hlo_batch_fact(b, hlo_node_operand(node, first_start + d));
-    if (!start.is_known) return false;
+    if (!start.is_known && start.is_varying) return false;
+    if (!start.is_known) {
+      out->at[d] = hlo_node_operand(node, first_start + d);
+      continue;
+    }
     const int64_t room = array->dims[d] - slice->dims[d];
     if (!start.step) {
       out->starts[d] = start.first < 0 ? 0 : start.first > room ? room : start.first;
@@ -230,7 +235,7 @@ static bool can_reduce(const hlo_node_t* node) {
     case HLO_OP_and:
     case HLO_OP_or: return true;
     case HLO_OP_add:
-    case HLO_OP_multiply: return hlo_dtype_is_integer(node->results[0].type->dtype);
+    case HLO_OP_multiply: return true;
     default: return false;
   }
 }
@@ -243,7 +248,8 @@ static bool can_vary(const hlo_batch_t* b, const hlo_node_t* node) {
     case HLO_OP_transpose:
     case HLO_OP_slice:
     case HLO_OP_reverse:
-    case HLO_OP_concatenate: return true;
+    case HLO_OP_concatenate:
+    case HLO_OP_dot_general: return true;
     case HLO_OP_pad:
     case HLO_OP_reduce: return !is_varying(b, node, 1);
     case HLO_OP_dynamic_slice: return !is_varying(b, node, 0) || !any_varies(b, node, 1);
@@ -387,6 +393,34 @@ static hlo_value_t* reverse_iterations(const hlo_batch_t* b, hlo_value_t* value)
   return hlo_build_node(b->loop, HLO_OP_reverse, value->type, 1, &value, 1, &dims);
 }
 
+// Fills in the starts of a window as operands, of the type of those that are not known; false if
+// all are known.
+static bool dynamic_starts(const hlo_batch_t* b, const hlo_batch_window_t* window, uint32_t rank,
+                           hlo_value_t** operands) {
+  const hlo_type_t* number = NULL;
+  for (uint32_t d = 0; d < rank; ++d) {
+    if (window->at[d]) number = window->at[d]->type;
+  }
+  for (uint32_t d = 0; d < rank && number; ++d) {
+    operands[d] = window->at[d] ? hlo_batch_invariant(b, window->at[d])
+                                : hlo_build_integers(b->loop, number, &window->starts[d]);
+  }
+  return number != NULL;
+}
+
+// Takes the part of an array that the slices of all iterations are together.
+static hlo_value_t* read_part(const hlo_batch_t* b, const hlo_batch_window_t* window,
+                              const hlo_type_t* type, hlo_value_t* array) {
+  hlo_value_t* operands[1 + HLO_RANK_MAX] = {array};
+  if (!type || type == array->type) return array;
+  if (!dynamic_starts(b, window, type->rank, operands + 1)) {
+    return hlo_build_slice(b->loop, type, array, window->starts, NULL);
+  }
+  const hlo_named_attr_t sizes = {HLO_ATTR_slice_sizes,
+                                  hlo_attr_ints(b->body->module, type->rank, type->dims)};
+  return hlo_build_node(b->loop, HLO_OP_dynamic_slice, type, 1 + type->rank, operands, 1, &sizes);
+}
+
 // The slices of all iterations: one slice, of which one dimension is divided.
 static hlo_value_t* read_window(const hlo_batch_t* b, const hlo_node_t* node,
                                 const hlo_batch_window_t* window) {
@@ -402,9 +436,7 @@ static hlo_value_t* read_window(const hlo_batch_t* b, const hlo_node_t* node,
   }
   parts[window->dim] = b->count;
   const hlo_type_t* type = hlo_type_with_dims(b->body->module, slice, slice->rank, whole);
-  hlo_value_t* value = type == outside->type
-                           ? outside
-                           : hlo_build_slice(b->loop, type, outside, window->starts, NULL);
+  hlo_value_t* value = read_part(b, window, type, outside);
   type = hlo_type_with_dims(b->body->module, slice, slice->rank + 1, parts);
   value = move_iterations(b, hlo_build_reshape(b->loop, type, value), window->dim, 0);
   return window->is_reversed ? reverse_iterations(b, value) : value;
@@ -424,8 +456,10 @@ hlo_value_t* hlo_batch_assemble(const hlo_batch_t* b, const hlo_batch_window_t* 
   if (!value || value->type == array->type) return value;
   const hlo_type_t* number = hlo_type_tensor(b->body->module, HLO_DTYPE_S64, 0, NULL);
   hlo_value_t* operands[2 + HLO_RANK_MAX] = {array, value};
-  for (uint32_t d = 0; d < slice->rank; ++d) {
-    operands[2 + d] = hlo_build_integers(b->loop, number, &window->starts[d]);
+  if (!dynamic_starts(b, window, slice->rank, operands + 2)) {
+    for (uint32_t d = 0; d < slice->rank; ++d) {
+      operands[2 + d] = hlo_build_integers(b->loop, number, &window->starts[d]);
+    }
   }
   return hlo_build_node(b->loop, HLO_OP_dynamic_update_slice, array->type, 2 + slice->rank,
                         operands, 0, NULL);
@@ -522,6 +556,38 @@ static void extend_attrs(hlo_value_t* result) {
   }
 }
 
+// Products of all iterations: their number is a batch dimension if both operands vary, else a
+// dimension of the one that does, so that they are one product.
+static hlo_value_t* build_product(const hlo_batch_t* b, const hlo_node_t* node,
+                                  const hlo_type_t* type, hlo_value_t** operands) {
+  static const hlo_attr_id_t kBatch[] = {HLO_ATTR_lhs_batching_dimensions,
+                                         HLO_ATTR_rhs_batching_dimensions};
+  static const hlo_attr_id_t kContracting[] = {HLO_ATTR_lhs_contracting_dimensions,
+                                               HLO_ATTR_rhs_contracting_dimensions};
+  const uint32_t batch_count = hlo_node_ints(node, kBatch[0]).count;
+  const bool varies[] = {is_varying(b, node, 0), is_varying(b, node, 1)};
+  const bool both = varies[0] && varies[1];
+  uint32_t at = both ? 0 : batch_count;  // the iterations' dimension of the result
+  if (!varies[0]) {
+    at += hlo_node_operand_type(node, 0)->rank - batch_count -
+          hlo_node_ints(node, kContracting[0]).count;
+  }
+  int64_t dims[HLO_RANK_MAX];
+  for (uint32_t d = 0, next = 1; d < type->rank; ++d) dims[d] = type->dims[d == at ? 0 : next++];
+  for (uint32_t i = 0; i < 2; ++i) {
+    hlo_value_t* value = hlo_node_operand(node, i);
+    operands[i] = varies[i] ? batched(b, value) : hlo_batch_invariant(b, value);
+  }
+  hlo_value_t* result = hlo_build_copy(
+      b->loop, node, hlo_type_with_dims(b->body->module, type, type->rank, dims), operands);
+  for (uint32_t i = 0; i < 2; ++i) {
+    if (!varies[i]) continue;
+    extend_ints(result, kBatch[i], both, 0, 1);
+    extend_ints(result, kContracting[i], false, 0, 1);
+  }
+  return move_iterations(b, result, at, 0);
+}
+
 static hlo_value_t* build_varying(const hlo_batch_t* b, const hlo_node_t* node,
                                   hlo_value_t** operands) {
   const hlo_type_t* type = with_iterations(b, node->results[0].type);
@@ -544,6 +610,7 @@ static hlo_value_t* build_varying(const hlo_batch_t* b, const hlo_node_t* node,
     operands_with_start(b, node, 2, operands);
     return hlo_build_node(b->loop, node->op, type, node->operand_count + 1, operands, 0, NULL);
   }
+  if (node->op == HLO_OP_dot_general) return build_product(b, node, type, operands);
   const bool has_fixed_operand = node->op == HLO_OP_pad || node->op == HLO_OP_reduce;
   for (uint32_t i = 0; i < node->operand_count; ++i) {
     hlo_value_t* value = hlo_node_operand(node, i);

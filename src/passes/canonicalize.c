@@ -227,6 +227,26 @@ static bool reduce_before_transpose(hlo_node_t* reduce) {
   return true;
 }
 
+// Returns the value that has the same elements in the same order before reshapes, and broadcasts
+// that only add dimensions of one element.
+static const hlo_value_t* before_reshapes(const hlo_value_t* value) {
+  for (const hlo_node_t* node = value->def;
+       node && (node->op == HLO_OP_reshape || node->op == HLO_OP_broadcast_in_dim);
+       node = value->def) {
+    const hlo_value_t* operand = hlo_node_operand(node, 0);
+    if (!hlo_type_is_plain(operand->type) || !hlo_type_is_plain(value->type) ||
+        hlo_type_element_count(operand->type) != hlo_type_element_count(value->type)) {
+      break;
+    }
+    const hlo_ints_t dims = hlo_node_ints(node, HLO_ATTR_broadcast_dimensions);
+    bool is_ordered = true;
+    for (uint32_t i = 1; i < dims.count; ++i) is_ordered &= dims.values[i - 1] < dims.values[i];
+    if (!is_ordered) break;
+    value = operand;
+  }
+  return value;
+}
+
 // Removes an update that writes back the slice which it replaces: both clamp the same indices.
 static bool drop_unchanged_update(hlo_node_t* update) {
   if (update->op != HLO_OP_dynamic_update_slice || update->extra ||
@@ -234,9 +254,11 @@ static bool drop_unchanged_update(hlo_node_t* update) {
     return false;
   }
   hlo_value_t* whole = hlo_node_operand(update, 0);
-  const hlo_node_t* slice = hlo_node_operand(update, 1)->def;
+  const hlo_node_t* slice = before_reshapes(hlo_node_operand(update, 1))->def;
   if (!slice || slice->op != HLO_OP_dynamic_slice || hlo_node_operand(slice, 0) != whole ||
-      update->results[0].type != whole->type || slice->operand_count + 1 != update->operand_count) {
+      update->results[0].type != whole->type ||
+      slice->results[0].type != hlo_node_operand_type(update, 1) ||
+      slice->operand_count + 1 != update->operand_count) {
     return false;
   }
   for (uint32_t i = 1; i < slice->operand_count; ++i) {

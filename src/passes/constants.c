@@ -15,6 +15,16 @@ hlo_literal_t* hlo_constant_literal(const hlo_value_t* value) {
   return attr && attr->kind == HLO_ATTR_KIND_LITERAL ? attr->literal : NULL;
 }
 
+bool hlo_constant_integer(const hlo_value_t* value, int64_t* out) {
+  const hlo_literal_t* literal = hlo_constant_literal(value);
+  if (!literal || literal->rank || !hlo_dtype_is_integer(literal->dtype) ||
+      hlo_dtype_info(literal->dtype)->bits < 8) {
+    return false;
+  }
+  *out = hlo_dtype_load_int64(literal->dtype, literal->data);
+  return true;
+}
+
 const void* hlo_constant_splat(const hlo_value_t* value) {
   if (value->def && value->def->op == HLO_OP_broadcast_in_dim) {
     value = hlo_node_operand(value->def, 0);

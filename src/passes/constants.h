@@ -6,6 +6,8 @@
 
 /// Returns the literal of the constant that defines `value`, or NULL. The module owns it.
 hlo_literal_t* hlo_constant_literal(const hlo_value_t* value);
+/// Reads a constant scalar of an integer type of 8 bits or more. False for any other value.
+bool hlo_constant_integer(const hlo_value_t* value, int64_t* out);
 /// Returns the element that all elements of `value` equal: of a splat, of a constant with one
 /// element, or of a broadcast of either. NULL for any other value. The module owns the element.
 const void* hlo_constant_splat(const hlo_value_t* value);

@@ -99,6 +99,8 @@ static const hlo_pass_step_t kNative[] = {
     {PASS(fold), NULL},
     {PASS(dce), NULL},
     {PASS(canonicalize), NULL},
+    {PASS(nest_loops), NULL},
+    {PASS(dce), NULL},
     {PASS(batch_loops), NULL},
     {PASS(hoist_invariants), NULL},
     {PASS(cse), NULL},
@@ -108,7 +110,7 @@ static const hlo_pass_step_t kNative[] = {
 };
 
 // The longest list of all stages.
-enum { MAX_STEPS = 64 };
+enum { MAX_STEPS = 72 };
 
 #define LIST(steps) \
   { steps, sizeof steps / sizeof steps[0] }

@@ -24,16 +24,6 @@ typedef struct counter {
   bool is_right;  // the comparison is `limit direction counter`
 } counter_t;
 
-static bool scalar_integer(const hlo_value_t* value, int64_t* out) {
-  const hlo_literal_t* literal = hlo_constant_literal(value);
-  if (!literal || literal->rank != 0 || !hlo_dtype_is_integer(literal->dtype) ||
-      hlo_dtype_info(literal->dtype)->bits < 8) {
-    return false;
-  }
-  *out = hlo_dtype_load_int64(literal->dtype, literal->data);
-  return true;
-}
-
 static bool arg_index(const hlo_region_t* region, const hlo_value_t* value, uint32_t* out) {
   for (uint32_t i = 0; i < region->arg_count; ++i) {
     if (region->args[i] != value) continue;
@@ -68,7 +58,7 @@ static bool read_condition(const hlo_node_t* loop, counter_t* out) {
   if (out->is_right && !arg_index(cond, right, &out->index)) return false;
   out->direction = hlo_node_attr_int(test, HLO_ATTR_comparison_direction, -1);
   out->dtype = left->type->dtype;
-  return scalar_integer(out->is_right ? left : right, &out->limit);
+  return hlo_constant_integer(out->is_right ? left : right, &out->limit);
 }
 
 // Matches a body that adds a constant to that argument.
@@ -80,7 +70,7 @@ static bool read_step(const hlo_region_t* body, counter_t* out) {
   uint32_t index;
   for (uint32_t side = 0; side < 2; ++side) {
     if (arg_index(body, hlo_node_operand(add, side), &index) && index == out->index &&
-        scalar_integer(hlo_node_operand(add, 1 - side), &out->step)) {
+        hlo_constant_integer(hlo_node_operand(add, 1 - side), &out->step)) {
       return true;
     }
   }
@@ -113,7 +103,7 @@ static bool continues_after(const counter_t* c, int32_t iterations) {
 int32_t hlo_loop_trip_count(const hlo_node_t* loop, int32_t most) {
   counter_t c = {0};
   if (!read_condition(loop, &c) || !read_step(loop->regions[1], &c) ||
-      !scalar_integer(hlo_node_operand(loop, c.index), &c.first)) {
+      !hlo_constant_integer(hlo_node_operand(loop, c.index), &c.first)) {
     return -1;
   }
   uint32_t bits = hlo_dtype_info(c.dtype)->bits - 1;  // unsigned counters are limited to the signed

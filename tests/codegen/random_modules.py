@@ -3,9 +3,9 @@
 """Compiled random programs give the interpreter's results.
 
   random_modules.py TOOL [--count=N | --seconds=S] [--first=SEED] [--backends=NAME,...]
-                    [--equal=NAME,NAME...] [--under=COMMAND] [--keep=FOLDER]
+                    [--equal=NAME,NAME...] [--under=COMMAND] [--keep=FOLDER] [--focus=OPERATION]
 
-Module number SEED is always the same. Every value has a bound on its magnitude and on the allowed difference
+Module number SEED is always the same; half of the operations are --focus. Every value has a bound on its magnitude and on the allowed difference
 from the interpreter: 0 for integers, moved data and single IEEE operations, more
 for functions and sums; inexact values are never compared, rounded or converted. A module that differs
 is shrunk (its inner values become arguments) and printed, with --keep also written with its arguments.
@@ -835,7 +835,7 @@ class Maker:
 
     # -- control flow: bodies are made by a smaller maker whose pool holds carried and captured values
 
-    def inner(self, carried, steps):
+    def inner(self, carried, steps, others=()):
         """Text of a body computing new values of `carried`, what it captures, and the new values."""
         saved = self.module.steps, self.pool, self.argument
         self.module.steps, self.pool = [], list(carried) + self.rng.sample(saved[1], min(len(saved[1]), 4))
@@ -850,7 +850,7 @@ class Maker:
         self.argument = argument
         self.pool = [v for v in self.pool if v.is_exact]
         exact = [self.unary, self.binary, self.select, self.compare, self.clamp, self.slice, self.reverse,
-                 self.update_slice, self.dynamic_slice, self.transpose, self.pad, self.concatenate]
+                 self.update_slice, self.dynamic_slice, self.transpose, self.pad, self.concatenate, *others]
         for _ in range(steps):
             if self.pool:
                 self.rng.choice(exact)()
@@ -901,6 +901,132 @@ class Maker:
                  f"    stablehlo.return %j{n}, {', '.join(v.name for v in new[:-1])} : {', '.join(types)}", "  }"]
         self.results_of(n, "\n  ".join(text), start, captured, 1)
 
+    def grid_loop(self):
+        """A loop over the points of a grid, as interpreted Pallas kernels are: blocks of arrays are read, and
+        written where they were read or elsewhere; indices wrap around, or the number of the point is divided."""
+        rng, n = self.rng, self.name()[1:]
+        bounds = [rng.choice([1, 2, 3, 4, 5, 8]) for _ in range(rng.choice([1, 1, 2, 2, 3]))]
+        number = self.scalars(n)
+        lines, indices = [], [Value(f"%g{n}_{k}", "i32", ()) for k in range(len(bounds))]
+        windows = [self.window(number, lines, indices, bounds) for _ in range(rng.choice([1, 2, 2, 3]))]
+        output_count = rng.choice([1, 1, 2])
+        blocks = []
+        for array, slot, starts, sizes in windows:
+            block = Value(self.name(), array.dtype, sizes)
+            lines.append(f"{block.name} = stablehlo.dynamic_slice {slot.name}, {', '.join(starts)}, sizes = {sizes} : "
+                         f"({', '.join([array.type] + ['tensor<i32>'] * len(starts))}) -> {block.type}")
+            blocks.append(block)
+        scratch = [Value(self.name(), b.dtype, b.shape) for b in blocks[:1] if rng.random() < 0.2]
+        first = [self.argument(v.dtype, v.shape) for v in scratch]
+        body, new, captured = self.inner(blocks + scratch + indices[:1], rng.choice([1, 2, 4, 8]),
+                                         [self.broadcast, self.reshape, self.reduce, self.gather, self.dot])
+        kept, needed = self.prune(body, new[:-1])
+        lines += kept
+        ends = []
+        for i, ((array, slot, starts, sizes), value) in enumerate(zip(windows, new)):
+            if rng.random() < 0.1:  # written elsewhere: iterations may depend on each other
+                starts = self.block_starts(number, lines, indices, bounds, array.shape, sizes)[0]
+            if i < output_count:
+                end = Value(self.name(), array.dtype, array.shape)
+                lines.append(f"{end.name} = stablehlo.dynamic_update_slice {slot.name}, {value.name}, {', '.join(starts)} : "
+                             f"({', '.join([array.type, value.type] + ['tensor<i32>'] * len(starts))}) -> {array.type}")
+                ends.append(end)
+            else:
+                ends.append(slot)
+        start = [w[0] for w in windows] + first
+        slots = [w[1] for w in windows] + scratch
+        ends += new[len(blocks):-1]
+        self.grid_text(n, number, bounds, indices, lines, start, slots, ends,
+                       [v for v in captured if v.name in needed])
+
+    def grid_text(self, n, number, bounds, indices, lines, start, slots, ends, captured):
+        wraps = self.rng.random() < 0.6
+        counter = Value(f"%i{n}", "i32", ())
+        head = [] if wraps else self.divided(n, number, counter, bounds, indices)
+        carried = [counter] + (indices if wraps else []) + slots
+        tail, following = self.wrapped(n, number, bounds, indices) if wraps else ([], [])
+        tail.insert(0, f"%j{n} = stablehlo.add {counter.name}, {number(1)} : tensor<i32>")
+        values = [f"%j{n}"] + following + [v.name for v in ends]
+        types = ", ".join(v.type for v in carried)
+        limit, zero = number(product(bounds)), number(0)
+        begin = [zero] * (len(carried) - len(slots)) + [v.name for v in start]
+        text = [*number.lines, f"%w{n}:{len(carried)} = stablehlo.while(" +
+                ", ".join(f"{s.name} = {v}" for s, v in zip(carried, begin)) + f") : {types}", "  cond {",
+                f"    %p{n} = stablehlo.compare LT, {counter.name}, {limit} : (tensor<i32>, tensor<i32>) -> tensor<i1>",
+                f"    stablehlo.return %p{n} : tensor<i1>", "  } do {"]
+        text += ["    " + line for line in head + lines + tail]
+        text += [f"    stablehlo.return {', '.join(values)} : {types}", "  }"]
+        self.results_of(n, "\n  ".join(text), start, captured, len(carried) - len(slots))
+
+    @staticmethod
+    def scalars(n):
+        """number(i) is the name of a constant before the loop; number.lines has their text."""
+        def number(value):
+            name = f"%c{n}_{'m' * (value < 0)}{abs(value)}"
+            line = f"{name} = stablehlo.constant dense<{value}> : tensor<i32>"
+            if line not in number.lines:
+                number.lines.append(line)
+            return name
+
+        number.lines = []
+        return number
+
+    def scalar(self, lines, op, x, y):
+        name = self.name()
+        lines.append(f"{name} = stablehlo.{op} {x}, {y} : tensor<i32>")
+        return name
+
+    def window(self, number, lines, indices, bounds):
+        """An array as an argument, its carried value, the starts of a block and its sizes."""
+        rank = self.rng.choice([1, 2, 2, 3])
+        sizes = [self.rng.choice([1, 1, 2, 3, 8, 16]) for _ in range(rank)]
+        starts, shape = self.block_starts(number, lines, indices, bounds, None, sizes)
+        array = self.argument(None, shape)
+        return array, Value(self.name(), array.dtype, array.shape), starts, sizes
+
+    def block_starts(self, number, lines, indices, bounds, shape, sizes):
+        """Names of starts, of which some are indices of blocks, and the shape of an array for them."""
+        rng, names, dims = self.rng, [], []
+        free = rng.sample(range(len(bounds)), len(bounds))
+        for d, size in enumerate(sizes):
+            low, high = rng.choice([0, 0, 0, 1, 3]), rng.choice([0, 0, 0, 2])
+            if not free or rng.random() < 0.2:
+                names.append(number(rng.choice([0, low, -1])))
+                dims.append(size + low + high)
+                continue
+            k = free.pop()
+            index = indices[k].name
+            if rng.random() < 0.2:  # from the end
+                index = self.scalar(lines, "subtract", number(bounds[k] - 1), index)
+            distance = size if rng.random() < 0.8 else rng.choice([1, 2, size + 1])
+            names.append(self.scalar(lines, "add", self.scalar(lines, "multiply", index, number(distance)), number(low)))
+            dims.append(max(size, (bounds[k] - 1) * distance + size) + low + high)
+        if shape:  # clamped where it is shorter
+            return names, shape
+        return names, dims
+
+    def wrapped(self, n, number, bounds, indices):
+        """Text of the next indices: the last one goes up, and the one before when it returns to zero."""
+        lines, following, carry = [], [], None
+        for k in reversed(range(len(bounds))):
+            up = self.scalar(lines, "add", indices[k].name, number(1))
+            if carry:
+                lines.append(f"%u{n}_{k} = stablehlo.select {carry}, {up}, {indices[k].name} : tensor<i1>, tensor<i32>")
+                up = f"%u{n}_{k}"
+            carry = f"%e{n}_{k}"
+            lines.append(f"{carry} = stablehlo.compare EQ, {up}, {number(bounds[k])} : (tensor<i32>, tensor<i32>) -> tensor<i1>")
+            lines.append(f"%x{n}_{k} = stablehlo.select {carry}, {number(0)}, {up} : tensor<i1>, tensor<i32>")
+            following.insert(0, f"%x{n}_{k}")
+        return lines, following
+
+    def divided(self, n, number, counter, bounds, indices):
+        lines, rest = [], counter.name
+        for k in reversed(range(len(bounds))):
+            lines.append(f"{indices[k].name} = stablehlo.remainder {rest}, {number(bounds[k])} : tensor<i32>")
+            if k:
+                rest = self.scalar(lines, "divide", rest, number(bounds[k]))
+        return lines
+
     def branch(self):
         like = self.carried_values()
         if not like:
@@ -927,7 +1053,7 @@ class Maker:
         for v in values:
             self.moved("reshape", v, v.shape, "") if self.rng.random() < 0.7 else self.pool.append(v)
 
-    def make(self):
+    def make(self, focus=None):
         rng = self.rng
         for _ in range(rng.choice([1, 2, 3])):
             self.argument()
@@ -935,8 +1061,10 @@ class Maker:
             [self.compare, self.select, self.clamp, self.broadcast, self.reshape, self.transpose, self.slice,
              self.reverse, self.pad, self.concatenate, self.extend, self.iota, self.dynamic_slice, self.update_slice,
              self.gather, self.reduce, self.reduce, self.statistics, self.reduce_window, self.several_sums,
-             self.dot, self.loop, self.branch]
+             self.dot, self.loop, self.branch, self.grid_loop]
         chosen = kinds if rng.random() < 0.4 else rng.sample(kinds, 8) + [self.binary]
+        if focus:
+            chosen = chosen + [getattr(self, focus)] * len(chosen)
         wanted = rng.choice([1, 2, 4, 8, 16, 30])
         for _ in range(10 * wanted):
             if len(self.module.steps) < wanted:
@@ -1153,6 +1281,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser()
     parser.add_argument("tool")
     parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--focus", choices=["grid_loop", "loop", "branch", "dot"])
     parser.add_argument("--seconds", type=float, help="instead of a count")
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--backends", type=names, help="with commas; else native, its levels of this machine, vir, tile")
@@ -1175,7 +1304,7 @@ def main():
         while time.monotonic() < end and (options.seconds or count < options.count):
             seed = options.first + count
             runner.subnormals = "keep" if seed % 3 == 0 else "flush"
-            bad += is_faulty(runner, Maker(seed).make(), seed, options)
+            bad += is_faulty(runner, Maker(seed).make(options.focus), seed, options)
             count += 1
     print(f"{count} modules, {bad} faults")
     return bad != 0

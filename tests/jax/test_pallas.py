@@ -469,6 +469,21 @@ np.testing.assert_array_equal(g(x), 2 * x + (np.arange(32) // 4 % 2)[:, None])
     assert status == 0, err
 
 
+def test_exported_interpret_mode(xla, random):
+    """Exported programs have interpret mode's loop over the grid, which hlocc makes ops on whole arrays of."""
+    interpreted = functools.partial(pl.pallas_call, interpret=True)
+    x = random.standard_normal((48, 64)).astype(np.float32)
+    programs = [functools.partial(row_softmax, interpreted),
+                lambda x: blocked_product(interpreted, x, x.T, True)]
+    for f in programs:
+        with jax.default_device(xla):
+            exported = jax.export.export(jax.jit(f))(x)
+            theirs = jax.jit(f)(x)
+        ours = jax.jit(exported.call)(x)
+        assert is_ours(ours)
+        assert_close(ours, theirs)
+
+
 # --- refusals, and who is left alone --------------------------------------------------------------
 
 def test_unknown_primitives_are_refused_with_their_line(matrix):
