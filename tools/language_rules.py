@@ -41,7 +41,7 @@ WORDS = {
     "watch": ("memory check", None),
     "behind": ("after", r"_test"),
     "turned": ("transposed, swapped", None),
-    "producer": ("prologue", r"bytecode|schema"),
+    "producer": ("prologue", r"bytecode|schema|tiles/group|ptx/kernel"),  # warps that copy
 }
 # Phrases of comments and messages -> what to write.
 PHRASES = {

@@ -27,7 +27,14 @@ enum {
   ATTRIBUTE_MAJOR = 75,
   ATTRIBUTE_MINOR = 76,
   FUNCTION_DYNAMIC_SHARED_BYTES = 8,
+  MOST_MAPS = 8,
+  MAP_L2_LINES_OF_128 = 2,
 };
+
+/// A matrix of which kernels copy boxes, in the driver's own form.
+typedef struct tensor_map {
+  _Alignas(64) unsigned char bytes[128];
+} tensor_map_t;
 
 // The part of the driver API that is used; every function returns 0 or an error's number.
 typedef struct driver {
@@ -54,6 +61,10 @@ typedef struct driver {
   int (*event_synchronize)(void* event);
   int (*event_elapsed)(float* milliseconds, void* start, void* end);
   int (*error_name)(int error, const char** name);
+  int (*encode_map)(tensor_map_t* map, int type, unsigned rank, void* address,
+                    const unsigned long long* dims, const unsigned long long* strides,
+                    const unsigned* box, const unsigned* steps, int interleave, int swizzle,
+                    int promotion, int fill);
 } driver_t;
 
 static const struct {
@@ -81,6 +92,7 @@ static const struct {
     {"cuEventSynchronize", offsetof(driver_t, event_synchronize)},
     {"cuEventElapsedTime", offsetof(driver_t, event_elapsed)},
     {"cuGetErrorName", offsetof(driver_t, error_name)},
+    {"cuTensorMapEncodeTiled", offsetof(driver_t, encode_map)},
 };
 
 static driver_t driver;
@@ -108,6 +120,8 @@ static const char* load_driver(void) {
   if (!library) return "libcuda.so.1 is not there";
   for (size_t i = 0; i < sizeof kSymbols / sizeof *kSymbols; ++i) {
     void* symbol = dlsym(library, kSymbols[i].name);
+    // Drivers before CUDA 12 lack it, and GPUs that need it are newer.
+    if (!symbol && kSymbols[i].offset == offsetof(driver_t, encode_map)) continue;
     if (!symbol) return kSymbols[i].name;
     memcpy((char*)&driver + kSymbols[i].offset, &symbol, sizeof symbol);
   }
@@ -121,6 +135,8 @@ static const char* load_driver(void) {
 typedef struct launch {
   void* function;
   unsigned blocks, threads, dynamic_bytes;
+  uint32_t map_count;
+  tensor_map_t maps[MOST_MAPS];
 } launch_t;
 
 typedef struct job {
@@ -134,12 +150,42 @@ typedef struct job {
   launch_t launches[MOST_LAUNCHES];
 } job_t;
 
+// Reads a comment about a matrix, to which the kernel of the launch before it has access.
+static void read_map(job_t* job, const char* line) {
+  enum { RANK = 2, LEAST_SWIZZLE = 32 };
+  static const int types[] = {0, 1, 2, 4};  // unsigned integers of 1, 2, 4 and 8 bytes
+  unsigned number, buffer, swizzle_bytes, box[RANK], steps[RANK] = {1, 1};
+  char type[16];
+  unsigned long long dims[RANK], stride;
+  if (sscanf(line, "// map %u: buffer %u as %15[^[][%llu, %llu], boxes of %u x %u, swizzle of %u",
+             &number, &buffer, type, &dims[1], &dims[0], &box[1], &box[0], &swizzle_bytes) != 8 ||
+      job->launch_count == 0 || number >= MOST_MAPS || buffer >= job->kernel->buffer_count) {
+    fail(hlo_internal_error("no matrix in %.100s", line));
+  }
+  if (!driver.encode_map) fail(hlo_unimplemented("the driver lacks cuTensorMapEncodeTiled"));
+  launch_t* launch = &job->launches[job->launch_count - 1];
+  const size_t size = hlo_dtype_size_bytes(job->kernel->buffers[buffer].dtype);
+  stride = dims[0] * size;
+  int swizzle = 0;
+  for (unsigned bytes = LEAST_SWIZZLE; bytes <= swizzle_bytes; bytes *= 2) ++swizzle;
+  call(driver.encode_map(&launch->maps[number], types[__builtin_ctzll(size)], RANK,
+                         (void*)(uintptr_t)job->device[buffer], dims, &stride, box, steps, 0,
+                         swizzle, MAP_L2_LINES_OF_128, 0),
+       "cuTensorMapEncodeTiled");
+  launch->map_count = number + 1;
+}
+
 // Reads the comments before the text: what to launch, in order.
 static void read_launches(job_t* job, void* module, const char* text) {
   for (const char* line = text; *line == '/'; line = strchr(line, '\n') + 1) {
     char name[128];
     unsigned long long count;
     unsigned bytes = 0;
+    if (strncmp(line, "// map ", strlen("// map ")) == 0) {
+      read_map(job, line);
+      continue;
+    }
+    if (job->launch_count == MOST_LAUNCHES) fail(hlo_internal_error("more than 8 launches"));
     launch_t* launch = &job->launches[job->launch_count++];
     if (sscanf(line, "// %127[^:]: %llu blocks of %u threads, %u bytes", name, &count,
                &launch->threads, &bytes) == 4) {
@@ -182,10 +228,12 @@ static void free_buffers(job_t* job) {
 }
 
 static void launch_all(job_t* job) {
-  void* params[MOST_BUFFERS];
-  for (uint32_t i = 0; i < job->kernel->buffer_count; ++i) params[i] = &job->device[i];
+  const uint32_t buffers = job->kernel->buffer_count;
+  void* params[MOST_BUFFERS + MOST_MAPS];
+  for (uint32_t i = 0; i < buffers; ++i) params[i] = &job->device[i];
   for (uint32_t i = 0; i < job->launch_count; ++i) {
-    const launch_t* l = &job->launches[i];
+    launch_t* l = &job->launches[i];
+    for (uint32_t m = 0; m < l->map_count; ++m) params[buffers + m] = &l->maps[m];
     call(driver.launch(l->function, l->blocks, 1, 1, l->threads, 1, 1, l->dynamic_bytes, NULL,
                        params, NULL),
          "cuLaunchKernel");
@@ -288,11 +336,12 @@ static bool run_kernel(const char* path, const hlo_ptx_target_t* target, double 
   void* module;
   job_t job = {.allows_tf32 = strstr(path, "tf32") != NULL};
   job.kernel = read_kernel(&arena, path);
+  if (job.kernel->buffer_count > MOST_BUFFERS) fail(hlo_unimplemented("%s: more than 16 buffers", path));
   const hlo_ptx_options_t options = {.allows_tf32 = job.allows_tf32};
   must(hlo_ptx_emit_tile(job.kernel, target, &options, &text));
   call(driver.module_load(&module, hlo_strbuf_text(&text)), "cuModuleLoadData");
-  read_launches(&job, module, hlo_strbuf_text(&text));
   make_buffers(&job);
+  read_launches(&job, module, hlo_strbuf_text(&text));
   run_on_processor(&job, interprets);
   launch_all(&job);
   call(driver.synchronize(), "cuCtxSynchronize");

@@ -527,14 +527,21 @@ void hlo_ptx_kernel_name(const hlo_vir_func_t* func, char name[HLO_PTX_KERNEL_NA
            func->index);
 }
 
+static void print_params(const hlo_ptx_emitter_t* e, hlo_strbuf_t* out) {
+  for (uint32_t i = 0; i < e->param_count; ++i) {
+    hlo_strbuf_printf(out, "%s.param .u64 param_%" PRIu32, i ? ", " : "", i);
+  }
+  for (uint32_t i = 0; e->launch && i < e->launch->map_count; ++i) {
+    hlo_strbuf_printf(out, ", .param .align 64 .b8 map_%" PRIu32 "[128]", i);
+  }
+}
+
 static void print_kernel(const hlo_ptx_emitter_t* e, hlo_strbuf_t* out) {
   const hlo_vir_func_t* func = e->func;
   char name[HLO_PTX_KERNEL_NAME_BYTES];
   hlo_ptx_kernel_name(func, name);
   hlo_strbuf_printf(out, "\n.visible .entry %s(", name);
-  for (uint32_t i = 0; i < e->param_count; ++i) {
-    hlo_strbuf_printf(out, "%s.param .u64 param_%" PRIu32, i ? ", " : "", i);
-  }
+  print_params(e, out);
   hlo_strbuf_puts(out, ") ");
   if (e->launch) hlo_strbuf_printf(out, ".maxntid %u, 1, 1 ", e->launch->thread_count);
   hlo_strbuf_puts(out, "{\n");
@@ -563,7 +570,9 @@ static hlo_status_t emit_func(const hlo_vir_func_t* func, const hlo_ptx_target_t
                          .has_table = has_table,
                          .is_group = launch != NULL,
                          .launch = launch,
-                         .param_count = has_table ? 0 : func->param_count - 1,
+                         .param_count = launch      ? launch->buffer_count
+                                        : has_table ? 0
+                                                    : func->param_count - 1,
                          .register_count = func->value_count};
   emit_block(&e, func->body);
   hlo_status_t status = e.failure;

@@ -13,6 +13,8 @@ typedef struct hlo_ptx_launch {
   int64_t block_count;
   uint32_t thread_count;  // of a block
   int64_t shared_bytes;   // above HLO_PTX_STATIC_SHARED_BYTES they are given at the launch
+  uint32_t buffer_count;  // words of the table
+  uint32_t map_count;  // matrices that are copied by boxes: parameters after the words, 128 bytes
 } hlo_ptx_launch_t;
 
 /// Writes the name of a function's kernel: letters and digits of its own name, and its number.

@@ -116,13 +116,77 @@ static void emit_warp_group_mma(hlo_ptx_emitter_t* e, const hlo_vir_value_t* val
   hlo_ptx_line(e, "wgmma.wait_group.sync.aligned 0");
 }
 
+// ---- barriers and copies of boxes
+
+static void emit_group_sync(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value) {
+  const int64_t threads = value->imm / 2;
+  if (value->imm & 1) hlo_ptx_line(e, "fence.proxy.async.shared::cta");
+  if (threads) {
+    hlo_ptx_line(e, "bar.sync 1, #", threads);
+  } else {
+    hlo_ptx_line(e, "bar.sync 0");
+  }
+}
+
+static hlo_ptx_reg_t narrow(hlo_ptx_emitter_t* e, hlo_ptx_reg_t index) {
+  const hlo_ptx_reg_t wide = hlo_ptx_temp(e, HLO_PTX_B64), word = hlo_ptx_temp(e, HLO_PTX_B32);
+  hlo_ptx_line(e, "mov.b64 $, $", wide, index);
+  hlo_ptx_line(e, "cvt.u32.u64 $, $", word, wide);
+  return word;
+}
+
+// The instruction itself waits for a while only.
+static void emit_barrier_wait(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value) {
+  const hlo_ptx_reg_t is_done = hlo_ptx_temp(e, HLO_PTX_PREDICATE);
+  const hlo_ptx_reg_t parity = narrow(e, hlo_ptx_reg(value->operands[1]));
+  const int64_t number = is_done.number;
+  hlo_strbuf_printf(&e->body, "$wait_%" PRId64 ":\n", number);
+  hlo_ptx_line(e, "mbarrier.try_wait.parity.shared::cta.b64 $, [$], $", is_done,
+               hlo_ptx_reg(value->operands[0]), parity);
+  hlo_ptx_line(e, "@$ bra %passed_#", is_done, "$", number);
+  hlo_ptx_line(e, "bra %wait_#", "$", number);
+  hlo_strbuf_printf(&e->body, "$passed_%" PRId64 ":\n", number);
+}
+
+// Coordinates are given innermost first.
+static void emit_copy_bulk(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value) {
+  const hlo_ptx_reg_t map = hlo_ptx_temp(e, HLO_PTX_B64);
+  const hlo_ptx_reg_t row = narrow(e, hlo_ptx_reg(value->operands[2]));
+  const hlo_ptx_reg_t column = narrow(e, hlo_ptx_reg(value->operands[3]));
+  hlo_ptx_line(e, "mov.b64 $, map_#", map, value->imm);
+  hlo_ptx_line(e, "cvta.param.u64 $, $", map, map);
+  hlo_ptx_line(e,
+               "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [$], "
+               "[$, {$, $}], [$]",
+               hlo_ptx_reg(value->operands[0]), map, column, row, hlo_ptx_reg(value->operands[1]));
+}
+
+static void emit_barrier(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value) {
+  const hlo_ptx_reg_t barrier = hlo_ptx_reg(value->operands[0]);
+  switch (value->op) {
+    case HLO_VIR_barrier_init:
+      hlo_ptx_line(e, "mbarrier.init.shared::cta.b64 [$], #", barrier, value->imm);
+      return;
+    case HLO_VIR_barrier_expect:
+      hlo_ptx_line(e, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$], #", barrier, value->imm);
+      return;
+    case HLO_VIR_barrier_arrive:
+      hlo_ptx_line(e, "mbarrier.arrive.shared::cta.b64 _, [$]", barrier);
+      return;
+    default: emit_barrier_wait(e, value); return;
+  }
+}
+
 void hlo_ptx_emit_group(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value) {
   enum { WHOLE_LINE_BYTES = 16 };
   switch (value->op) {
-    case HLO_VIR_group_sync:
-      if (value->imm) hlo_ptx_line(e, "fence.proxy.async.shared::cta");
-      hlo_ptx_line(e, "bar.sync 0");
-      return;
+    case HLO_VIR_group_sync: emit_group_sync(e, value); return;
+    case HLO_VIR_warp_sync: hlo_ptx_line(e, "bar.warp.sync -1"); return;
+    case HLO_VIR_barrier_init:
+    case HLO_VIR_barrier_expect:
+    case HLO_VIR_barrier_arrive:
+    case HLO_VIR_barrier_wait: emit_barrier(e, value); return;
+    case HLO_VIR_copy_bulk: emit_copy_bulk(e, value); return;
     case HLO_VIR_warp_group_mma: emit_warp_group_mma(e, value); return;
     case HLO_VIR_group_shuffle: emit_shuffle(e, value); return;
     case HLO_VIR_copy_async:

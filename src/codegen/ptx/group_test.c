@@ -29,6 +29,7 @@ static uint32_t run_text(const char* text, const uint64_t* params, uint32_t coun
     char name[128];
     unsigned long long blocks;
     unsigned threads, bytes;
+    if (strncmp(line, "// map ", 7) == 0) continue;
     if (sscanf(line, "// %127[^:]: %llu blocks of %u threads, %u bytes", name, &blocks, &threads,
                &bytes) == 4) {
       races += ptx_run_blocks(text, name, blocks, threads, bytes, params, count);
@@ -143,6 +144,29 @@ static const char kBuffers[] =
     " %0 = reference 0 : f32[8, 8]\n %1 = reference 1 : f32[8, 8]\n"
     " copy %0, %1\n mma [1] x [0] %1, %0, %0\n}\n";
 
+// Overlapping boxes of 8 x 16 of an array of three dimensions. Each iteration reads the sums that
+// the one before it stored.
+static const char kBoxes[] =
+    "kernel boxes version 3 {\n buffer f32[2, 8, 40]\n buffer f32[2, 8, 16] out\n"
+    " %0 = reference 0 : f32[2, 8, 40]\n %1 = reference 1 : f32[2, 8, 16]\n"
+    " %2 = constant 0x00000000 : f32\n parallel d0 = 0..2 by 1 {\n"
+    "  %3 = alloc near : f32[8, 16]\n  %4 = alloc near : f32[8, 16]\n"
+    "  for d1 = 0..8 by 8 {\n   for d2 = 0..16 by 16 {\n    ref_store [d1, d2] %4, %2\n   }\n  }\n"
+    "  for d3 = 0..3 by 1 stages 2 {\n"
+    "   %5 = slice [d0, 0, 12*d3] sizes [1, 8, 16] squeeze [0] %0 : f32[8, 16]\n   copy %5, %3\n"
+    "   for d4 = 0..8 by 8 {\n    for d5 = 0..16 by 16 {\n"
+    "     %6 = ref_load [d4, d5] %3 : f32\n     %7 = ref_load [7 + -1*d4, d5] %4 : f32\n"
+    "     %8 = map add %6, %7 : f32\n     ref_store [7 + -1*d4, d5] %4, %8\n    }\n   }\n  }\n"
+    "  %9 = slice [d0, 0, 0] sizes [1, 8, 16] squeeze [0] %1 : f32[8, 16]\n  copy %4, %9\n }\n}\n";
+
+static void test_boxes(void** state) {
+  (void)state;
+  const outcome_t outcome = run_both(kBoxes, "sm_90a", NULL, "cp.async.bulk.tensor");
+  assert_int_equal(outcome.races, 0);
+  assert_int_equal(outcome.different, 0);
+  compare(kBoxes, "cp.async.c");
+}
+
 static void test_rows(void** state) {
   (void)state;
   compare(kBuffers, "fma.rn.f32");
@@ -227,7 +251,7 @@ static const product_t kProducts[] = {
     {"f8e4m3fn", "f32", 32, 32, 128, 64, 2, true},
     {"f8e5m2", "f32", 32, 16, 64, 32, 2, true},
     // Without an atom: in shared memory, by single products.
-    {"f32", "f32", 16, 24, 32, 16, 2, false},
+    {"f32", "f32", 16, 24, 80, 16, 2, false},
     {"s8", "s32", 16, 16, 32, 32, 1, false},
     {"bf16", "f32", 20, 12, 32, 16, 2, false},
 };
@@ -238,7 +262,11 @@ static void test_products(void** state) {
     char text[TEXT_BYTES];
     product_text(&kProducts[i], text);
     if (i == 0) compare(text, "mma.sync");
-    const outcome_t outcome = run_both(text, "sm_120a", NULL, i < 8 ? "mma.sync" : NULL);
+    const bool is_bulk = i == 8;
+    const outcome_t outcome = run_both(text, "sm_120a", NULL,
+                                       i < 8     ? "mma.sync"
+                                       : is_bulk ? "cp.async.bulk.tensor"
+                                                 : NULL);
     assert_int_equal(outcome.races, 0);
     assert_int_equal(outcome.different, 0);
   }
@@ -248,14 +276,17 @@ static void test_products(void** state) {
 static const product_t kGroupProducts[] = {{"f16", "f32", 64, 32, 64, 64, 1, true},
                                            {"bf16", "f32", 64, 24, 128, 64, 2, true},
                                            {"f8e5m2", "f32", 64, 8, 128, 128, 1, true},
-                                           {"f8e4m3fn", "f32", 128, 16, 256, 128, 2, true}};
+                                           {"f8e4m3fn", "f32", 128, 16, 256, 128, 2, true},
+                                           {"bf16", "f32", 64, 8, 448, 64, 3, true}};
 
 static void test_warp_groups(void** state) {
   (void)state;
   for (size_t i = 0; i < sizeof kGroupProducts / sizeof *kGroupProducts; ++i) {
     char text[TEXT_BYTES];
     product_text(&kGroupProducts[i], text);
-    const outcome_t outcome = run_both(text, "sm_90a", NULL, "wgmma");
+    const bool is_bulk = kGroupProducts[i].stages > 1;
+    const outcome_t outcome =
+        run_both(text, "sm_90a", NULL, is_bulk ? "cp.async.bulk.tensor" : "wgmma");
     assert_int_equal(outcome.races, 0);
     assert_int_equal(outcome.different, 0);
     assert_int_equal(run_both(text, "sm_120a", NULL, "mma.sync.aligned.m16n8").different, 0);
@@ -366,10 +397,15 @@ static void test_assembled(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_rows),        cmocka_unit_test(test_waits_are_needed),
-      cmocka_unit_test(test_transposes),  cmocka_unit_test(test_products),
-      cmocka_unit_test(test_warp_groups), cmocka_unit_test(test_tf32),
-      cmocka_unit_test(test_atoms),       cmocka_unit_test(test_too_much_shared_memory),
+      cmocka_unit_test(test_boxes),
+      cmocka_unit_test(test_rows),
+      cmocka_unit_test(test_waits_are_needed),
+      cmocka_unit_test(test_transposes),
+      cmocka_unit_test(test_products),
+      cmocka_unit_test(test_warp_groups),
+      cmocka_unit_test(test_tf32),
+      cmocka_unit_test(test_atoms),
+      cmocka_unit_test(test_too_much_shared_memory),
       cmocka_unit_test(test_assembled),
   };
   return cmocka_run_group_tests_name("codegen/ptx/group", tests, NULL, NULL);

@@ -177,15 +177,42 @@ static thread_loops_t choose_blocks(const hlo_tile_kernel_t* kernel, const hlo_t
   return chosen;
 }
 
+// Returns the loops of which a block runs one iteration, one bit each.
+static uint64_t single_loops(const thread_loops_t* loops) {
+  uint64_t bits = 0;
+  for (uint32_t i = 0; i < loops->count; ++i) {
+    const hlo_tile_loop_t* loop = loops->loops[i];
+    if (loop->step == 1 && loop->low == 0) bits |= UINT64_C(1) << loop->iv;
+  }
+  return bits;
+}
+
+// Says how a block kernel is launched, and which matrices it copies by boxes.
+static void print_launch(ptx_maker_t* m, const char* name, const hlo_ptx_launch_t* launch,
+                         const hlo_tile_group_plan_t* plan) {
+  hlo_strbuf_printf(m->out, "// %s: %lld blocks of %u threads, %lld bytes of shared memory\n", name,
+                    (long long)launch->block_count, launch->thread_count,
+                    (long long)launch->shared_bytes);
+  for (uint32_t i = 0; i < launch->map_count; ++i) {
+    const hlo_tile_bulk_copy_t* bulk = &plan->bulk[i];
+    hlo_strbuf_printf(
+        m->out, "// map %u: buffer %u as %s[%lld, %lld], boxes of %lld x %lld", i, bulk->buffer,
+        hlo_dtype_info(m->kernel->buffers[bulk->buffer].dtype)->hlo_name, (long long)bulk->rows,
+        (long long)bulk->columns, (long long)bulk->box_rows, (long long)bulk->box_columns);
+    hlo_strbuf_printf(m->out, ", swizzle of %u bytes\n", bulk->swizzle_bytes);
+  }
+}
+
 static hlo_status_t emit_blocks(ptx_maker_t* m, const hlo_tile_op_t* phase) {
   enum { BLOCK = 1, THREAD = 2, NEAR = 3, PARAMS = 4 };
   hlo_tile_group_plan_t plan;
-  HLO_TRY(hlo_tile_plan_group(m->kernel, phase, &m->target, m->shared_bytes, m->arena, &plan));
+  const thread_loops_t loops = choose_blocks(m->kernel, phase);
+  HLO_TRY(hlo_tile_plan_group(m->kernel, phase, &m->target, m->shared_bytes, single_loops(&loops),
+                              m->arena, &plan));
   hlo_vir_func_t* func = hlo_vir_func_create(m->vir, m->kernel->name, PARAMS, false);
   hlo_vir_builder_t b;
   hlo_vir_builder_init(&b, func);
   hlo_vir_value_t** addresses = load_addresses(m, &b);
-  const thread_loops_t loops = choose_blocks(m->kernel, phase);
   hlo_tile_cut_t cut = {0};
   const int64_t blocks = cut_threads(&loops, &b, hlo_vir_param(&b, BLOCK), true, &cut);
   const hlo_tile_group_t group = {.plan = &plan,
@@ -197,11 +224,15 @@ static hlo_status_t emit_blocks(ptx_maker_t* m, const hlo_tile_op_t* phase) {
   hlo_vir_return(&b, hlo_vir_iconst(&b, 0));
   hlo_vir_builder_deinit(&b);
   HLO_TRY(hlo_arena_status(m->arena));
-  m->launches[func->index] = (hlo_ptx_launch_t){blocks, plan.thread_count, plan.near_bytes};
+  hlo_ptx_launch_t* launch = &m->launches[func->index];
+  *launch = (hlo_ptx_launch_t){.block_count = blocks,
+                               .thread_count = plan.thread_count + plan.producer_count,
+                               .shared_bytes = plan.near_bytes,
+                               .buffer_count = m->kernel->buffer_count,
+                               .map_count = plan.bulk_count};
   char name[HLO_PTX_KERNEL_NAME_BYTES];
   hlo_ptx_kernel_name(func, name);
-  hlo_strbuf_printf(m->out, "// %s: %lld blocks of %u threads, %lld bytes of shared memory\n", name,
-                    (long long)blocks, plan.thread_count, (long long)plan.near_bytes);
+  print_launch(m, name, launch, &plan);
   return hlo_ok();
 }
 
@@ -228,7 +259,7 @@ static hlo_status_t emit_phases(ptx_maker_t* m, const hlo_ptx_target_t* target) 
 
 hlo_status_t hlo_ptx_emit_tile(const hlo_tile_kernel_t* kernel, const hlo_ptx_target_t* target,
                                const hlo_ptx_options_t* options, hlo_strbuf_t* out) {
-  enum { FIRST_WITH_ASYNC_COPIES = 80 };
+  enum { FIRST_WITH_ASYNC_COPIES = 80, FIRST_WITH_BULK_COPIES = 90 };
   static const hlo_ptx_options_t defaults = {0};
   HLO_SCOPED_ARENA arena = {0};
   ptx_maker_t m = {.kernel = kernel,
@@ -238,6 +269,7 @@ hlo_status_t hlo_ptx_emit_tile(const hlo_tile_kernel_t* kernel, const hlo_ptx_ta
                    .arena = &arena,
                    .out = out};
   m.target.has_async_copies = target->capability >= FIRST_WITH_ASYNC_COPIES;
+  m.target.has_bulk_copies = target->capability >= FIRST_WITH_BULK_COPIES;
   m.target.tile.atom_count = hlo_ptx_atoms(target, m.options->allows_tf32, m.target.tile.atoms);
   HLO_TRY(hlo_tile_check_lowering(kernel, &m.target));
   HLO_TRY(hlo_vir_module_create(&m.vir));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations of the threads of a block, for run_test.inl: waits, exchanges, matrix fragments by
 // the formulas of the PTX ISA reference, asynchronous copies that happen when they are waited for.
-enum { PTX_WARP_THREADS = 32, PTX_COPIES_MAX = 512, PTX_MANY = UINT32_MAX };
+enum { PTX_WARP_THREADS = 32, PTX_COPIES_MAX = 512, PTX_MANY = UINT32_MAX, PTX_AGENTS = 320 };
 
 typedef struct ptx_copy {
   uint8_t* to;
@@ -15,29 +15,55 @@ typedef struct ptx_thread {
   const ptx_insn_t* waits_at;  // NULL: it runs
   uint32_t batch, copy_count;
   ptx_copy_t copies[PTX_COPIES_MAX];  // that have not happened yet
+  // The times that it knows of each thread, then of the copies of each barrier, whose phases are
+  // their times.
+  uint16_t clocks[PTX_AGENTS];
 } ptx_thread_t;
 
-// The last accesses of a byte of shared memory, by epoch: from one wait of all to the next.
+// The last accesses of a byte of shared memory, by epoch: from one wait of all to the next. Within
+// an epoch clocks order them.
 typedef struct ptx_byte {
   uint32_t write_epoch, writer, read_epoch, reader;
+  uint16_t write_clock, read_clock;
 } ptx_byte_t;
 
-static void ptx_see(ptx_run_t* run, const uint8_t* address, uint32_t bytes, uint32_t thread,
-                    bool is_write) {
+static bool ptx_see_readers(ptx_run_t* run, size_t at, uint32_t agent, const uint16_t* clocks,
+                            bool is_write);
+
+// Sees an access by a thread, or a copy of a barrier, after what its clocks say.
+static void ptx_see_agent(ptx_run_t* run, const uint8_t* address, uint32_t bytes, uint32_t agent,
+                          const uint16_t* clocks, bool is_write) {
   assert_true(address >= run->near && address + bytes <= run->near + run->near_bytes);
   for (uint32_t i = 0; i < bytes; ++i) {
-    ptx_byte_t* byte = &run->bytes[address - run->near + i];
-    const bool is_written = byte->write_epoch == run->epoch && byte->writer != thread;
-    const bool is_read = byte->read_epoch == run->epoch && byte->reader != thread;
+    const size_t at = (size_t)(address - run->near) + i;
+    ptx_byte_t* byte = &run->bytes[at];
+    const bool is_copied = byte->writer >= run->thread_count && byte->writer < PTX_AGENTS;
+    const bool is_written = (byte->write_epoch == run->epoch || is_copied) &&
+                            byte->writer != agent && byte->write_clock > clocks[byte->writer];
+    const bool is_now = byte->read_epoch == run->epoch && byte->reader != agent;
+    const bool is_read =
+        is_now && (byte->reader == PTX_MANY ? ptx_see_readers(run, at, agent, clocks, is_write)
+                                            : byte->read_clock > clocks[byte->reader]);
     run->race_count += is_written || (is_write && is_read);
     if (is_write) {
       byte->write_epoch = run->epoch;
-      byte->writer = thread;
+      byte->writer = agent;
+      byte->write_clock = clocks[agent];
     } else {
-      byte->reader = is_read ? PTX_MANY : thread;
+      if (is_read && byte->reader != PTX_MANY) {
+        ptx_see_readers(run, at, byte->reader, NULL, false);
+        ptx_see_readers(run, at, agent, clocks, false);
+      }
+      byte->reader = is_read ? PTX_MANY : agent;
       byte->read_epoch = run->epoch;
+      byte->read_clock = clocks[agent];
     }
   }
+}
+
+static void ptx_see(ptx_run_t* run, const uint8_t* address, uint32_t bytes, uint32_t thread,
+                    bool is_write) {
+  ptx_see_agent(run, address, bytes, thread, run->threads[thread].clocks, is_write);
 }
 
 // ---- asynchronous copies -----------------------------------------------------------------------
@@ -223,43 +249,4 @@ static void ptx_multiply_group(ptx_run_t* run, const ptx_insn_t* insn, uint32_t 
       *to = ptx_word(sum, 32);
     }
   }
-}
-
-// Lets a warp whose threads all wait at one instruction do it.
-static bool ptx_meet_warp(ptx_run_t* run, uint32_t first) {
-  const ptx_insn_t* insn = run->threads[first].waits_at;
-  const bool is_group = insn && strcmp(insn->parts[0], "wgmma") == 0;
-  const uint32_t count = is_group ? 4 * PTX_WARP_THREADS : PTX_WARP_THREADS;
-  if (is_group && first % count) return false;
-  for (uint32_t i = 0; i < count; ++i) {
-    if (first + i >= run->thread_count || run->threads[first + i].waits_at != insn) return false;
-  }
-  if (!insn || insn->form != PTX_WARP) return false;
-  if (is_group) {
-    ptx_multiply_group(run, insn, first);
-  } else if (strcmp(insn->parts[0], "shfl") == 0) {
-    ptx_shuffle(run, insn, first);
-  } else if (strcmp(insn->parts[0], "ldmatrix") == 0) {
-    ptx_load_squares(run, insn, first);
-  } else {
-    ptx_multiply(run, insn, first);
-  }
-  for (uint32_t i = 0; i < count; ++i) run->threads[first + i].waits_at = NULL;
-  return true;
-}
-
-// Lets go on whoever has met; false: nobody.
-static bool ptx_meet(ptx_run_t* run) {
-  bool moved = false, all_wait = true;
-  for (uint32_t first = 0; first < run->thread_count; first += PTX_WARP_THREADS) {
-    moved |= ptx_meet_warp(run, first);
-  }
-  for (uint32_t i = 0; i < run->thread_count; ++i) {
-    const ptx_insn_t* insn = run->threads[i].waits_at;
-    all_wait &= insn && insn->form == PTX_SYNC;
-  }
-  if (!all_wait) return moved;
-  for (uint32_t i = 0; i < run->thread_count; ++i) run->threads[i].waits_at = NULL;
-  ++run->epoch;
-  return true;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the PTX text that emit.c writes, thread by thread, on host memory: a reading of the language
 // that shares nothing with the emitter. The threads of a block run in turns until each waits; what
-// a warp does together is in run_group_test.inl. For tests only; an instruction that it does not
+// a warp does together is in run_group_test.inl, barriers and copies of boxes in
+// run_bulk_test.inl. For tests only; an instruction that it does not
 // know fails the test.
 #include <fenv.h>
 #include <math.h>
@@ -28,6 +29,7 @@ typedef struct ptx_run {
   uint8_t* near;           // shared memory
   struct ptx_byte* bytes;  // of shared memory: who accessed them since the last wait
   uint32_t near_bytes, epoch, race_count;
+  struct ptx_bulk* bulk;  // matrices, barriers, copies under way (run_bulk_test.inl)
   uint8_t stacks[16][4096];
   uint64_t stack_numbers[16];
   uint32_t stack_count;
@@ -102,6 +104,7 @@ static uint64_t ptx_value(ptx_run_t* run, const char* operand) {
     return strtoull(operand + 2, NULL, 16);
   }
   if (strncmp(operand, "param_", 6) == 0) return run->params[atoi(operand + 6)];
+  if (strncmp(operand, "map_", 4) == 0) return (uint64_t)atoi(operand + 4);
   if (strncmp(operand, "blob_", 5) == 0) return (uint64_t)(uintptr_t)run->blobs[atoi(operand + 5)];
   if (strncmp(operand, "stack_", 6) == 0) {
     for (uint32_t i = 0; i < run->stack_count; ++i) {
@@ -125,6 +128,8 @@ typedef enum ptx_form {
   PTX_SYNC,   // all threads of the block wait for each other
   PTX_WARP,   // a warp does it together
   PTX_ASYNC,  // a copy, or the end of a batch
+  PTX_BULK,   // a copy by boxes, or a barrier in memory
+  PTX_TRY,    // goes on when a phase of a barrier has ended
 } ptx_form_t;
 
 /// An instruction's name in parts, and operands: registers or words.
@@ -327,6 +332,8 @@ static void ptx_compute(const ptx_insn_t* insn, size_t offset) {
 
 #include "codegen/ptx/run_group_test.inl"
 
+#include "codegen/ptx/run_bulk_test.inl"
+
 static void ptx_access(ptx_run_t* run, const ptx_insn_t* insn, uint32_t thread) {
   const size_t offset = (size_t)thread * run->file_words;
   const bool is_load = insn->form == PTX_LOAD;
@@ -417,8 +424,9 @@ static void ptx_parse(ptx_run_t* run, char* line, ptx_insn_t* insn) {
       : strcmp(name, "bra") == 0 ? PTX_BRANCH
       : strcmp(name, "ld") == 0  ? PTX_LOAD
       : strcmp(name, "st") == 0  ? PTX_STORE
-      : strcmp(name, "bar") == 0 ? PTX_SYNC
-      : strcmp(name, "cp") == 0  ? PTX_ASYNC
+      : strcmp(name, "mbarrier") == 0 ? (ptx_has(insn, "try_wait") ? PTX_TRY : PTX_BULK)
+      : strcmp(name, "bar") == 0      ? (ptx_has(insn, "warp") ? PTX_WARP : PTX_SYNC)
+      : strcmp(name, "cp") == 0       ? (ptx_has(insn, "bulk") ? PTX_BULK : PTX_ASYNC)
       : strcmp(name, "shfl") == 0 || strcmp(name, "ldmatrix") == 0 || strcmp(name, "mma") == 0
           ? PTX_WARP
       : strcmp(name, "fence") == 0 ? PTX_NOTHING
@@ -437,8 +445,8 @@ static void ptx_parse(ptx_run_t* run, char* line, ptx_insn_t* insn) {
   }
   if (operands) {
     is_predicate = strncmp(operands, "%p", 2) == 0;
-    for (char* item = strtok_r(operands, ", {}", &rest); item;
-         item = strtok_r(NULL, ", {}", &rest)) {
+    for (char* item = strtok_r(operands, ", {}]", &rest); item;
+         item = strtok_r(NULL, ", {}]", &rest)) {
       ptx_parse_operand(run, insn, item);
     }
   }
@@ -462,6 +470,11 @@ static void ptx_execute(ptx_run_t* run, uint32_t number) {
       case PTX_BRANCH: thread->at = insn->target; break;
       case PTX_RETURN: thread->at = run->line_count; break;
       case PTX_ASYNC: ptx_async(run, insn, number); break;
+      case PTX_BULK: ptx_do_bulk(run, insn, number); break;
+      case PTX_TRY:
+        if (ptx_try(run, insn, number)) break;
+        thread->waits_at = insn;
+        return;
       case PTX_SYNC:
       case PTX_WARP: thread->waits_at = insn; return;
       default: ptx_access(run, insn, number); break;
@@ -481,7 +494,8 @@ static void ptx_execute_block(ptx_run_t* run) {
       moved = true;
     }
     moved |= ptx_meet(run);
-    if (!moved) fail_msg("threads wait for ever");
+    // Copies come as late as they can.
+    if (!moved && !ptx_finish_bulk(run)) fail_msg("threads wait for ever");
   }
 }
 
@@ -512,6 +526,7 @@ static ptx_run_t* ptx_prepare(hlo_arena_t* arena, const char* text, const char* 
   run->near = hlo_arena_alloc_zeroed(arena, run->near_bytes + align);
   run->near += align - (uintptr_t)run->near % align;
   run->bytes = hlo_arena_array(arena, (size_t)run->near_bytes + 1, sizeof *run->bytes);
+  run->bulk = ptx_prepare_bulk(arena, run, text, name);
   run->insns = hlo_arena_alloc_zeroed(arena, run->line_count * sizeof *run->insns);
   for (uint32_t i = 1; i < run->line_count; ++i) ptx_parse(run, run->lines[i], &run->insns[i]);
   return run;
@@ -524,7 +539,7 @@ static inline void ptx_run(const char* text, const char* name, uint64_t threads,
   HLO_SCOPED_ARENA arena = {0};
   ptx_run_t* run = ptx_prepare(&arena, text, name, 1, params, param_count, blobs, 0);
   for (uint64_t i = 0; i < threads; ++i) {
-    run->threads[0] = (ptx_thread_t){0};
+    run->threads[0] = (ptx_thread_t){.clocks = {1}};
     run->file[PTX_KINDS * run->register_count] = i;
     ptx_execute_block(run);
   }
@@ -540,9 +555,11 @@ static inline uint32_t ptx_run_blocks(const char* text, const char* name, uint64
   for (uint64_t block = 0; block < blocks; ++block) {
     memset(run->near, 0xa5, run->near_bytes);
     ++run->epoch;
+    ptx_reset_bulk(run);
     for (uint32_t i = 0; i < threads; ++i) {
       uint64_t* numbers = &run->file[(size_t)i * run->file_words + PTX_KINDS * run->register_count];
       run->threads[i] = (ptx_thread_t){0};
+      run->threads[i].clocks[i] = 1;
       numbers[0] = i;
       numbers[1] = block;
     }

@@ -23,6 +23,7 @@ typedef struct hlo_target {
   bool has_scale;                   // of the vector IR
   bool has_fma;                     // as one instruction; otherwise sums of products round twice
   bool has_async_copies;            // of the vector IR: GPUs
+  bool has_bulk_copies;             // of the vector IR: GPUs
   bool has_encoder;                 // machine code can be generated
   uint32_t process_count;           // processes of a program that share the caches; 0: one
   uint32_t unroll;                  // vectors per iteration of elementwise loops, for tests; 0: as

@@ -91,7 +91,9 @@ void hlo_tile_group_sync(hlo_tile_emitter_t* e) {
   }
   e->has_async = false;
   if (!e->group->is_unordered) {
-    emit_plain(e, HLO_VIR_group_sync, e->group->plan->has_warp_groups);
+    const hlo_tile_group_plan_t* plan = e->group->plan;
+    const int64_t threads = plan->bulk_loop ? plan->thread_count : 0;
+    emit_plain(e, HLO_VIR_group_sync, 2 * threads + plan->has_warp_groups);
   }
   memset(e->pending_reads, 0, root_count(e) * sizeof *e->pending_reads);
   memset(e->pending_writes, 0, root_count(e) * sizeof *e->pending_writes);
@@ -103,6 +105,11 @@ static void order(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
   each_access(e, op, find_conflict, &conflicts);
   if (conflicts) hlo_tile_group_sync(e);
   each_access(e, op, note_access, NULL);
+}
+
+void hlo_tile_note_accesses(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
+  each_access(e, op, note_access, NULL);
+  e->pending_reads[root_of_reductions(e)] = true;
 }
 
 static bool is_pending(const hlo_tile_emitter_t* e) {
@@ -350,6 +357,12 @@ static void set_versions(hlo_tile_emitter_t* e, const hlo_tile_op_t* loop,
   }
 }
 
+void hlo_tile_set_stage(hlo_tile_emitter_t* e, const hlo_tile_op_t* loop,
+                        hlo_vir_value_t* iteration) {
+  set_iteration(e, loop, iteration);
+  set_versions(e, loop, iteration);
+}
+
 // Starts the copies of an iteration, the parts of their references first.
 static void start_copies(hlo_tile_emitter_t* e, const hlo_tile_op_t* loop,
                          hlo_vir_value_t* iteration) {
@@ -394,8 +407,7 @@ static void emit_stages(hlo_tile_emitter_t* e, const hlo_tile_op_t* loop) {
   start_copies(e, loop, next);
   hlo_vir_end(e->b);
   emit_plain(e, HLO_VIR_copy_commit, 0);
-  set_iteration(e, loop, at);
-  set_versions(e, loop, at);
+  hlo_tile_set_stage(e, loop, at);
   for (const hlo_tile_op_t* op = loop->body.first; op; op = op->next) {
     if (op->kind != HLO_TILE_OP_copy && op->kind != HLO_TILE_OP_alloc) hlo_tile_emit_op(e, op);
   }
@@ -426,15 +438,18 @@ static bool emit_tile(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
 // Emits loops, and branches that only some paths take: their accesses are pending when they begin.
 static void emit_repeated(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
   if (op->loop_count && hlo_tile_is_cut(e, &op->loops[0])) {  // one iteration
-    hlo_tile_emit_repeated(e, op);
+    const hlo_tile_op_t* bulk_loop = e->group->plan->bulk_loop;
+    if (bulk_loop && bulk_loop->block->parent == op) {
+      hlo_tile_emit_producers(e, op);
+    } else {
+      hlo_tile_emit_repeated(e, op);
+    }
     return;
   }
   if (is_pending(e)) hlo_tile_group_sync(e);
-  each_access(e, op, note_access, NULL);
-  e->pending_reads[root_of_reductions(e)] = true;
+  hlo_tile_note_accesses(e, op);
   hlo_tile_emit_repeated(e, op);
-  each_access(e, op, note_access, NULL);
-  e->pending_reads[root_of_reductions(e)] = true;
+  hlo_tile_note_accesses(e, op);
 }
 
 static bool emit_with_regions(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
@@ -442,6 +457,11 @@ static bool emit_with_regions(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
     case HLO_TILE_OP_for:
     case HLO_TILE_OP_parallel:
       if (emit_tile(e, op)) return true;
+      if (op == e->group->plan->bulk_loop) {
+        if (is_pending(e) || e->has_async) hlo_tile_group_sync(e);
+        hlo_tile_emit_consumers(e, op);
+        return true;
+      }
       if (hlo_tile_has_stages(e->kernel, op) && has_async_fills(e, op)) {
         emit_stages(e, op);
         return true;

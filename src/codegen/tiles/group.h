@@ -9,7 +9,7 @@
 #include "codegen/vir/builder.h"
 #include "tile/ir.h"
 
-enum { HLO_TILE_WARP = 32, HLO_TILE_GROUP_MOST_THREADS = 256 };
+enum { HLO_TILE_WARP = 32, HLO_TILE_GROUP_MOST_THREADS = 256, HLO_TILE_GROUP_MOST_BULK = 8 };
 
 /// Where the group keeps an allocation.
 typedef struct hlo_tile_group_alloc {
@@ -23,15 +23,31 @@ typedef struct hlo_tile_group_alloc {
   int64_t rows, columns, row_warps, column_warps;
 } hlo_tile_group_alloc_t;
 
+/// A copy of boxes of a buffer, which is a matrix, to an allocation by the memory's own unit.
+typedef struct hlo_tile_bulk_copy {
+  const hlo_tile_op_t* copy;
+  uint32_t buffer;
+  int64_t rows, columns;          // of the buffer
+  int64_t box_rows, box_columns;  // of the allocation
+  uint32_t swizzle_bytes;         // of rows under the allocation's swizzle; 0: it has none
+} hlo_tile_bulk_copy_t;
+
 /// How a group runs a phase. owner: the arena it was planned in. threads: immutable
 typedef struct hlo_tile_group_plan {
   const hlo_tile_op_t* phase;  // NULL: the whole kernel
-  uint32_t thread_count;       // a multiple of a warp's
+  uint32_t thread_count;       // a multiple of a warp's, without producers
   bool has_warp_groups;        // four warps multiply together
   uint32_t register_count;     // of fragments, without operands of products
   int64_t near_bytes;
   int64_t reduce_offset;           // of the memory through which warps reduce
   hlo_tile_group_alloc_t* allocs;  // by number of the allocation
+  // A loop with stages whose copies threads of their own start, the producers, which follow the
+  // others in number; barriers say what is filled and what is free.
+  const hlo_tile_op_t* bulk_loop;  // NULL: none
+  uint32_t producer_count;
+  uint32_t bulk_count;
+  hlo_tile_bulk_copy_t bulk[HLO_TILE_GROUP_MOST_BULK];
+  int64_t barrier_offset;  // in near memory: for each stage that it is filled, then that it is free
 } hlo_tile_group_plan_t;
 
 /// A group in a function.
@@ -45,8 +61,9 @@ typedef struct hlo_tile_group {
 /// own, products, or reductions and tiles that are long enough for a warp.
 bool hlo_tile_suits_group(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* phase);
 
-/// Plans a phase. near_bytes: the most near memory that a group may have.
+/// Plans a phase. near_bytes: the most near memory that a group may have. blocks: one bit for each
+/// loop of which a group runs one iteration.
 /// errors: RESOURCE_EXHAUSTED with the bytes that are needed and available
 hlo_status_t hlo_tile_plan_group(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* phase,
-                                 const hlo_target_t* target, int64_t near_bytes, hlo_arena_t* arena,
-                                 hlo_tile_group_plan_t* out_plan) HLO_MUST_USE;
+                                 const hlo_target_t* target, int64_t near_bytes, uint64_t blocks,
+                                 hlo_arena_t* arena, hlo_tile_group_plan_t* out_plan) HLO_MUST_USE;

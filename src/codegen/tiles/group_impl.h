@@ -28,6 +28,8 @@ static inline hlo_vir_value_t* hlo_tile_by_number(hlo_tile_emitter_t* e, hlo_vir
   return hlo_vir_index(e->b, op, x, hlo_vir_iconst(e->b, y));
 }
 
+/// Returns true if an operation belongs to a phase, or to no single one.
+bool hlo_tile_is_part_of(const hlo_tile_op_t* op, const hlo_tile_op_t* phase);
 /// Returns true for a loop with stages whose body begins with copies that fill allocations.
 bool hlo_tile_has_stages(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* loop);
 /// Emits an operation that the threads run together; false: as without a group.
@@ -38,6 +40,25 @@ hlo_vir_value_t* hlo_tile_begin_divided(hlo_tile_emitter_t* e, hlo_vir_value_t* 
 void hlo_tile_end_divided(hlo_tile_emitter_t* e);
 /// Waits for all threads and their asynchronous copies.
 void hlo_tile_group_sync(hlo_tile_emitter_t* e);
+
+/// Returns the value of a loop with stages that begins its iteration.
+void hlo_tile_set_stage(hlo_tile_emitter_t* e, const hlo_tile_op_t* loop,
+                        hlo_vir_value_t* iteration);
+/// Notes the accesses of an operation, as if it had just run.
+void hlo_tile_note_accesses(hlo_tile_emitter_t* e, const hlo_tile_op_t* op);
+
+// ---- bulk copies (group_bulk.c)
+
+/// Decides which loop with stages has producers. blocks: as for hlo_tile_plan_group()
+void hlo_tile_plan_bulk(const hlo_tile_kernel_t* kernel, const hlo_target_t* target,
+                        uint64_t blocks, hlo_tile_group_plan_t* plan);
+/// Returns the bytes of the barriers of a loop with producers.
+int64_t hlo_tile_barrier_bytes(const hlo_tile_group_plan_t* plan);
+/// Emits an iteration of a loop around the one with producers: they and the others take separate
+/// ways.
+void hlo_tile_emit_producers(hlo_tile_emitter_t* e, const hlo_tile_op_t* around);
+/// Emits the loop for the other threads.
+void hlo_tile_emit_consumers(hlo_tile_emitter_t* e, const hlo_tile_op_t* loop);
 
 /// Reduces values of all threads to one that they all have: `combine` reduces two sets of `count`.
 typedef void (*hlo_tile_combine_t)(hlo_tile_emitter_t* e, const void* context,

@@ -11,7 +11,7 @@ enum {
   WORD_BYTES = 8,
 };
 
-static bool is_part_of(const hlo_tile_op_t* op, const hlo_tile_op_t* phase) {
+bool hlo_tile_is_part_of(const hlo_tile_op_t* op, const hlo_tile_op_t* phase) {
   while (op->block->parent) op = op->block->parent;
   return !phase || op == phase || !hlo_tile_is_phase(op);
 }
@@ -37,7 +37,7 @@ static int64_t trips_of(const hlo_tile_op_t* op) {
 bool hlo_tile_suits_group(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* phase) {
   bool has_rows = false;
   for (const hlo_tile_op_t* op = hlo_tile_first_op(kernel); op; op = hlo_tile_next_op(op)) {
-    if (!is_part_of(op, phase)) continue;
+    if (!hlo_tile_is_part_of(op, phase)) continue;
     if (op->kind == HLO_TILE_OP_alloc || op->kind == HLO_TILE_OP_mma ||
         op->kind == HLO_TILE_OP_copy) {
       return true;
@@ -65,7 +65,7 @@ static int64_t points_of(const hlo_tile_op_t* op) {
 static uint32_t count_threads(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* phase) {
   int64_t most = HLO_TILE_WARP;
   for (const hlo_tile_op_t* op = hlo_tile_first_op(kernel); op; op = hlo_tile_next_op(op)) {
-    if (!is_part_of(op, phase) || is_in_divided(op)) continue;
+    if (!hlo_tile_is_part_of(op, phase) || is_in_divided(op)) continue;
     if (op->kind == HLO_TILE_OP_reduce) most = hlo_max(most, trips_of(op));
     if (op->kind == HLO_TILE_OP_for || op->kind == HLO_TILE_OP_parallel) {
       most = hlo_max(most, points_of(op));
@@ -277,7 +277,7 @@ static hlo_status_t place(const hlo_tile_kernel_t* kernel, int64_t available,
   bool has_reduce = false;
   int64_t bytes = 0;
   for (const hlo_tile_op_t* op = hlo_tile_first_op(kernel); op; op = hlo_tile_next_op(op)) {
-    if (!is_part_of(op, plan->phase)) continue;
+    if (!hlo_tile_is_part_of(op, plan->phase)) continue;
     has_reduce |= op->kind == HLO_TILE_OP_reduce && !is_in_divided(op) && trips_of(op) > 0;
     if (op->kind != HLO_TILE_OP_alloc || plan->allocs[op->number].is_fragment) continue;
     hlo_tile_group_alloc_t* alloc = &plan->allocs[op->number];
@@ -293,6 +293,10 @@ static hlo_status_t place(const hlo_tile_kernel_t* kernel, int64_t available,
     bytes = plan->reduce_offset +
             (int64_t)(plan->thread_count / HLO_TILE_WARP) * MOST_REDUCED * WORD_BYTES;
   }
+  if (plan->bulk_loop) {
+    plan->barrier_offset = hlo_divide_up(bytes, WORD_BYTES) * WORD_BYTES;
+    bytes = plan->barrier_offset + hlo_tile_barrier_bytes(plan);
+  }
   plan->near_bytes = bytes;
   if (bytes <= available) return hlo_ok();
   return hlo_resource_exhausted("%s needs %lld bytes of near memory, %lld are available",
@@ -300,8 +304,8 @@ static hlo_status_t place(const hlo_tile_kernel_t* kernel, int64_t available,
 }
 
 hlo_status_t hlo_tile_plan_group(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* phase,
-                                 const hlo_target_t* target, int64_t near_bytes, hlo_arena_t* arena,
-                                 hlo_tile_group_plan_t* out_plan) {
+                                 const hlo_target_t* target, int64_t near_bytes, uint64_t blocks,
+                                 hlo_arena_t* arena, hlo_tile_group_plan_t* out_plan) {
   hlo_tile_group_plan_t plan = {.phase = phase};
   plan.allocs = hlo_arena_array(arena, (size_t)kernel->value_count + 1, sizeof *plan.allocs);
   HLO_TRY(hlo_arena_status(arena));
@@ -315,6 +319,7 @@ hlo_status_t hlo_tile_plan_group(const hlo_tile_kernel_t* kernel, const hlo_tile
     }
   }
   HLO_TRY(check_swizzles(kernel, &plan));
+  hlo_tile_plan_bulk(kernel, target, blocks, &plan);
   HLO_TRY(place(kernel, near_bytes, &plan));
   *out_plan = plan;
   return hlo_ok();

@@ -150,8 +150,8 @@ bool hlo_tile_is_cut(const hlo_tile_emitter_t* e, const hlo_tile_loop_t* loop) {
   return e->cut && find_cut(e, loop) < e->cut->count;
 }
 
-// Returns the only iteration of a loop that the chunk runs; NULL: it may run several or none.
-static hlo_vir_value_t* single_iteration(const hlo_tile_emitter_t* e, const hlo_tile_loop_t* loop) {
+hlo_vir_value_t* hlo_tile_single_iteration(const hlo_tile_emitter_t* e,
+                                           const hlo_tile_loop_t* loop) {
   const uint32_t at = find_cut(e, loop);
   const bool is_single =
       e->cut && at < e->cut->count && e->cut->loops[at].size == 1 && loop->low == 0;
@@ -260,7 +260,7 @@ void hlo_tile_emit_loop(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
     hlo_tile_emit_carry(e, op);
     return;
   }
-  hlo_vir_value_t* single = single_iteration(e, loop);
+  hlo_vir_value_t* single = hlo_tile_single_iteration(e, loop);
   if (single) {
     e->ivs[loop->iv] = single;
     hlo_tile_emit_block(e, &op->body);

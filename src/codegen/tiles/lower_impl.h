@@ -107,6 +107,10 @@ static inline int64_t hlo_tile_alloc_bytes(const hlo_tile_op_t* op) {
   const int64_t bytes = hlo_tile_ref_count(op) * (int64_t)hlo_dtype_size_bytes(op->dtype);
   return (bytes + 63) / 64 * 64;
 }
+/// Returns where a slice starts along a dimension: a part that would leave its reference is moved
+/// inside.
+hlo_vir_value_t* hlo_tile_emit_start(hlo_tile_emitter_t* e, const hlo_tile_op_t* slice,
+                                     uint32_t dim);
 /// Returns the address of a reference's first element.
 hlo_vir_value_t* hlo_tile_emit_ref(hlo_tile_emitter_t* e, const hlo_tile_op_t* op);
 void hlo_tile_emit_copy(hlo_tile_emitter_t* e, const hlo_tile_op_t* op);
@@ -126,6 +130,9 @@ void hlo_tile_emit_repeated(hlo_tile_emitter_t* e, const hlo_tile_op_t* op);
 hlo_vir_interval_t hlo_tile_range_of(hlo_tile_emitter_t* e, const hlo_tile_loop_t* loop);
 /// Returns true if the loop is cut: a chunk runs a part of it.
 bool hlo_tile_is_cut(const hlo_tile_emitter_t* e, const hlo_tile_loop_t* loop);
+/// Returns the only iteration of a loop that the chunk runs; NULL: it may run several or none.
+hlo_vir_value_t* hlo_tile_single_iteration(const hlo_tile_emitter_t* e,
+                                           const hlo_tile_loop_t* loop);
 /// Returns a value with as many lanes as its user.
 hlo_vir_value_t* hlo_tile_wide(hlo_tile_emitter_t* e, hlo_vir_value_t* value, uint32_t lanes);
 hlo_vir_value_t* hlo_tile_operand(hlo_tile_emitter_t* e, const hlo_tile_op_t* op, uint32_t lanes);

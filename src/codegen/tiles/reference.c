@@ -20,22 +20,28 @@ static hlo_vir_value_t* add_bytes(hlo_tile_emitter_t* e, hlo_vir_value_t* addres
   return hlo_vir_index(e->b, HLO_VIR_iadd, address, distance);
 }
 
-// A part that would leave its reference is moved inside.
+hlo_vir_value_t* hlo_tile_emit_start(hlo_tile_emitter_t* e, const hlo_tile_op_t* slice,
+                                     uint32_t dim) {
+  const hlo_expr_t* index = slice->indices[dim];
+  const int64_t last =
+      slice->operands[0]->ref.dims[dim] - 1 - (slice->sizes[dim] - 1) * slice->strides[dim];
+  hlo_vir_value_t* start = hlo_tile_emit_index(e, index);
+  if (index->high > last) {
+    start = hlo_vir_index(e->b, HLO_VIR_imin, start, hlo_vir_iconst(e->b, last));
+  }
+  if (index->low < 0) {
+    start = hlo_vir_index(e->b, HLO_VIR_imax, start, hlo_vir_iconst(e->b, 0));
+  }
+  return start;
+}
+
 static hlo_vir_value_t* emit_slice(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
   const hlo_tile_op_t* of = op->operands[0];
   int64_t strides[HLO_TILE_MAX_RANK];
   hlo_tile_ref_strides(of, strides);
   hlo_vir_value_t* address = e->done[of->number];
   for (uint32_t i = 0; i < op->index_count; ++i) {
-    const int64_t last = of->ref.dims[i] - 1 - (op->sizes[i] - 1) * op->strides[i];
-    hlo_vir_value_t* start = hlo_tile_emit_index(e, op->indices[i]);
-    if (op->indices[i]->high > last) {
-      start = hlo_vir_index(e->b, HLO_VIR_imin, start, hlo_vir_iconst(e->b, last));
-    }
-    if (op->indices[i]->low < 0) {
-      start = hlo_vir_index(e->b, HLO_VIR_imax, start, hlo_vir_iconst(e->b, 0));
-    }
-    address = add_bytes(e, address, start, strides[i] * bytes_of(op));
+    address = add_bytes(e, address, hlo_tile_emit_start(e, op, i), strides[i] * bytes_of(op));
   }
   return address;
 }

@@ -57,6 +57,11 @@ static const char* const signatures[HLO_VIR_OPCODE_COUNT] = {
     [HLO_VIR_tile_store] = "vxx",
     [HLO_VIR_group_shuffle] = "tt",
     [HLO_VIR_copy_async] = "vxx",
+    [HLO_VIR_barrier_init] = "vx",
+    [HLO_VIR_barrier_expect] = "vx",
+    [HLO_VIR_barrier_arrive] = "vx",
+    [HLO_VIR_barrier_wait] = "vxx",
+    [HLO_VIR_copy_bulk] = "vxxxx",
     [HLO_VIR_frag_set] = "vt",
     [HLO_VIR_frag_get] = "t",
     [HLO_VIR_frag_load] = "vx",
@@ -295,7 +300,11 @@ static void check_imm(checker_t* c, const hlo_vir_value_t* value) {
     case HLO_VIR_copy_async: sound = imm == 4 || imm == 8 || imm == 16; break;
     case HLO_VIR_copy_wait:
     case HLO_VIR_frag_load: sound = imm >= 0; break;
+    case HLO_VIR_group_sync:
+    case HLO_VIR_copy_bulk:
     case HLO_VIR_frag_set: sound = imm >= 0; break;
+    case HLO_VIR_barrier_init:
+    case HLO_VIR_barrier_expect: sound = imm > 0; break;
     case HLO_VIR_frag_get: sound = imm >= 0 && bits == 32; break;
     case HLO_VIR_half_add:
     case HLO_VIR_half_sub:
