@@ -80,6 +80,10 @@ bool hlo_build_reducer(hlo_node_t* node, hlo_op_t op);
 hlo_value_t* hlo_build_reduce(hlo_node_t* insertion_point, hlo_op_t op, hlo_value_t* x, double init,
                               uint32_t dim_count, const int64_t* dims);
 
+/// Concatenates the operands of a concatenate that have elements, before it. NULL also where all of
+/// them have some, or none has. (drop_empty.c)
+hlo_value_t* hlo_build_without_empty(hlo_node_t* node);
+
 /// Builds the replacement of the only result of `node` before it. Returns NULL if the node is kept
 /// or memory is exhausted, which the module records.
 typedef hlo_value_t* (*hlo_replace_node_t)(hlo_node_t* node);

@@ -17,8 +17,7 @@ static bool is_computed(const hlo_node_t* node) {
          !is_empty(&node->results[0]);
 }
 
-// Concatenates the operands that have elements.
-static hlo_value_t* concatenate(hlo_node_t* node) {
+hlo_value_t* hlo_build_without_empty(hlo_node_t* node) {
   hlo_module_t* module = node->parent->module;
   hlo_value_t** operands = hlo_arena_array(&module->arena, node->operand_count, sizeof *operands);
   uint32_t count = 0;
@@ -69,7 +68,7 @@ static hlo_value_t* replace_node(hlo_node_t* node) {
   if (!is_computed(node)) return NULL;
   const hlo_type_t* type = node->results[0].type;
   switch (node->op) {
-    case HLO_OP_concatenate: return concatenate(node);
+    case HLO_OP_concatenate: return hlo_build_without_empty(node);
     case HLO_OP_reduce:
     case HLO_OP_pad:
       return is_init_of_empty(node, type)

@@ -173,9 +173,20 @@ static hlo_status_t ensure_attrs(hlo_prop_t* prop, const hlo_attr_t*** attrs, ui
   return *attrs ? hlo_ok() : hlo_module_status(prop->spmd->module);
 }
 
+// Returns the mesh that the program states for a value, or for what it is computed from.
+static const hlo_mesh_t* find_source_mesh(const hlo_prop_t* prop, const hlo_value_t* value) {
+  for (;;) {
+    const hlo_prop_slot_t* slot = hlo_prop_slot(prop, value);
+    if (slot && slot->mesh) return slot->mesh;
+    if (!value->def || !value->def->operand_count) return NULL;
+    value = hlo_node_operand(value->def, 0);
+  }
+}
+
 // Writes the shardings of arguments and results to the function's attributes.
 static hlo_status_t set_function_attrs(hlo_prop_t* prop) {
   hlo_func_t* func = prop->func;
+  const hlo_node_t* end = hlo_region_terminator(func->body);
   HLO_TRY(ensure_attrs(prop, &func->arg_attrs, func->body->arg_count));
   HLO_TRY(ensure_attrs(prop, &func->result_attrs, prop->result_count));
   for (uint32_t i = 0; i < func->body->arg_count; ++i) {
@@ -183,9 +194,10 @@ static hlo_status_t set_function_attrs(hlo_prop_t* prop) {
     if (slot) HLO_TRY(set_attr(prop, &func->arg_attrs[i], slot));
   }
   for (uint32_t i = 0; i < prop->result_count; ++i) {
-    if (prop->results[i].leader) {
-      HLO_TRY(set_attr(prop, &func->result_attrs[i], &prop->results[i]));
-    }
+    hlo_prop_slot_t* slot = &prop->results[i];
+    if (!slot->leader) continue;
+    if (!slot->mesh) slot->mesh = find_source_mesh(prop, hlo_node_operand(end, i));
+    HLO_TRY(set_attr(prop, &func->result_attrs[i], slot));
   }
   return hlo_ok();
 }
@@ -238,6 +250,7 @@ static bool is_divided_as_it_is(const hlo_node_t* node) {
 hlo_status_t hlo_prop_run(hlo_prop_t* prop) {
   bool is_expanded;
   HLO_TRY(hlo_expand(prop->spmd->module, NULL, is_divided_as_it_is, &is_expanded));
+  HLO_TRY(hlo_spmd_skip_empty(prop->func));
   HLO_TRY(hlo_spmd_merge_reshapes(prop->func));
   HLO_TRY(hlo_spmd_split_constants(prop->func, &prop->arena));
   HLO_TRY(hlo_prop_build(prop));

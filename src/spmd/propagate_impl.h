@@ -109,6 +109,8 @@ hlo_status_t hlo_spmd_annotate(hlo_spmd_t* spmd) HLO_MUST_USE;
 /// first one with all of them; NULL if no mesh has them.
 const hlo_mesh_t* hlo_prop_mesh(const hlo_prop_t* prop, const hlo_prop_slot_t* slot);
 
+/// Takes operands without elements from concatenations. (skip_empty.c)
+hlo_status_t hlo_spmd_skip_empty(hlo_func_t* func) HLO_MUST_USE;
 /// Makes reshapes of reshapes one reshape, or none. (merge_reshapes.c)
 hlo_status_t hlo_spmd_merge_reshapes(hlo_func_t* func) HLO_MUST_USE;
 /// Gives each use of a constant, of what is computed from constants, and of a broadcast scalar a
