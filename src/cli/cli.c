@@ -306,7 +306,7 @@ static int call(hlo_cli_t* cli, int argc, char** argv) {
   if (hlo_status_is_ok(status)) status = hlo_observer_init(&cli->config, &cli->observer);
   if (!hlo_status_is_ok(status)) return finish(cli, status, EXIT_USAGE);
   hlo_observer_start(&cli->config, &cli->observer);
-  if (*cli->config.cache_dir || cli->config.tune) {
+  if (*cli->config.cache_dir || cli->config.tune || *cli->config.tune_force) {
     status = hlo_compile_cache_create(&cli->config, &cli->observer.log, &cli->cache);
   }
   if (cli->help) {

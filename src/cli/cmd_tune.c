@@ -46,8 +46,11 @@ hlo_status_t hlo_cli_cmd_tune(hlo_cli_t* cli, hlo_strbuf_t* out) {
   HLO_TRY(hlo_config_set(&cli->config, "tune", "on", HLO_CONFIG_SOURCE_OPTION));
   HLO_TRY(hlo_compile_cache_create(&cli->config, &cli->observer.log, &cache));
   hlo_tuner_t* tuner = hlo_compile_cache_tuner(cache);
-  const hlo_tuner_report_t report = {
-      .is_dry_run = cli->dry_run, .is_read_only = cli->read_only, .table = out, .log = &lines};
+  const hlo_tuner_report_t report = {.is_dry_run = cli->dry_run,
+                                     .is_read_only = cli->read_only,
+                                     .is_exhaustive = cli->exhaustive,
+                                     .table = out,
+                                     .log = &lines};
   hlo_tuner_set_report(tuner, &report);
   hlo_status_t status = compile(cli, cache);
   print_summary(cli, tuner, out);

@@ -168,7 +168,7 @@ static void check_program(const char* text, const char* cpu, uint32_t least) {
   hlo_test_check(run(&f, NULL, expected));
   for (uint32_t i = 0; i < f.count; ++i) {
     hlo_kernel_configs_t list = {.count = 0};
-    hlo_test_check(hlo_kernel_list_configs(f.tunables[i].fusion->kernel, &list));
+    hlo_test_check(hlo_kernel_list_configs(f.tunables[i].fusion->kernel, false, &list));
     for (uint32_t k = 0; k < list.count; ++k) {
       try_config(&f, &f.tunables[i], &list.items[k].config, expected, output);
     }

@@ -166,7 +166,7 @@ typedef struct run_state {
 } run_state_t;
 
 static hlo_status_t prepare(void* context, const hlo_kernel_config_t* config, void** out_state,
-                            uint64_t* out_scratch_bytes) {
+                            hlo_tune_needs_t* out_needs) {
   const hlo_tune_kernel_t* kernel = context;
   const hlo_config_entry_t entry = {kernel->key, *config};
   const hlo_config_table_t table = {1, &entry};
@@ -187,7 +187,9 @@ static hlo_status_t prepare(void* context, const hlo_kernel_config_t* config, vo
   }
   memset(state->temporaries, 0, state->temporary_bytes);
   memset(state->temporaries + state->temporary_bytes, GUARD, GUARD_BYTES);
-  *out_scratch_bytes = state->temporary_bytes;
+  out_needs->scratch_bytes = state->temporary_bytes;
+  hlo_code_program_count_spills(state->program, &out_needs->spilled_words,
+                                &out_needs->spilled_vectors);
   return hlo_ok();
 }
 
@@ -244,10 +246,13 @@ hlo_status_t hlo_tune_kernel_create(hlo_module_t* module, const hlo_tunable_t* t
                                          .replica_count = 1,
                                          .partition_count = 1,
                                          .name = kName};
-  kernel->job = (hlo_tune_job_t){.context = kernel,
-                                 .sum_terms = hlo_kernel_sum_terms(tunable->fusion->kernel),
-                                 .prepare = prepare,
-                                 .run = run};
+  const hlo_kernel_t* made = tunable->fusion->kernel;
+  kernel->job =
+      (hlo_tune_job_t){.context = kernel,
+                       .sum_terms = hlo_kernel_sum_terms(made),
+                       .refuses_spills = hlo_kernel_config_kind(made) == HLO_KERNEL_CONFIG_PRODUCT,
+                       .prepare = prepare,
+                       .run = run};
   const hlo_status_t status = fill(module, tunable, kernel);
   if (!hlo_status_is_ok(status)) {
     hlo_tune_kernel_release(kernel);

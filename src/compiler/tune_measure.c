@@ -6,6 +6,7 @@
 #include "compiler/tune_measure.h"
 
 #include <float.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,7 +69,7 @@ typedef struct measure {
 /// The message of a child after its first run.
 typedef struct answer {
   hlo_tune_outcome_t outcome;
-  uint64_t scratch_bytes;
+  hlo_tune_needs_t needs;
   char reason[HLO_TUNE_REASON_BYTES];
 } answer_t;
 
@@ -186,6 +187,20 @@ static bool check_guards(const body_t* body, answer_t* answer) {
   return false;
 }
 
+// Spilled accumulators cost a product more than a better tile gains.
+static bool check_spills(const body_t* body, answer_t* answer) {
+  const measure_t* m = body->m;
+  const uint32_t most = m->candidates[0].needs.spilled_vectors;
+  if (!m->job->refuses_spills || !body->number || answer->needs.spilled_vectors <= most) {
+    return true;
+  }
+  answer->outcome = HLO_TUNE_REFUSED;
+  snprintf(answer->reason, sizeof answer->reason,
+           "spills %" PRIu32 " vectors, the model's choice %" PRIu32, answer->needs.spilled_vectors,
+           most);
+  return false;
+}
+
 static void first_run(body_t* body, answer_t* answer) {
   const measure_t* m = body->m;
   const hlo_tune_job_t* job = m->job;
@@ -196,8 +211,9 @@ static void first_run(body_t* body, answer_t* answer) {
   }
   answer->outcome = HLO_TUNE_MEASURED;
   const hlo_kernel_config_t* config = &m->candidates[body->number].config;
-  if (!take_status(job->prepare(job->context, config, &body->state, &answer->scratch_bytes),
-                   HLO_TUNE_REFUSED, answer)) {
+  if (!take_status(job->prepare(job->context, config, &body->state, &answer->needs),
+                   HLO_TUNE_REFUSED, answer) ||
+      !check_spills(body, answer)) {
     return;
   }
   const hlo_status_t status = job->run(job->context, body->state, body->addresses);
@@ -276,7 +292,7 @@ static hlo_status_t begin_trial(measure_t* m, uint32_t number) {
   }
   hlo_tune_candidate_t* candidate = &m->candidates[number];
   candidate->outcome = answer.outcome;
-  candidate->scratch_bytes = answer.scratch_bytes;
+  candidate->needs = answer.needs;
   memcpy(candidate->reason, answer.reason, sizeof candidate->reason);
   return hlo_ok();
 }
@@ -420,8 +436,9 @@ static uint32_t choose(const measure_t* m) {
     const hlo_tune_candidate_t *c = &m->candidates[i], *other = &m->candidates[chosen];
     if (c->outcome != HLO_TUNE_MEASURED || c->ns > limit) continue;
     if (c->ns > best * (1 + HLO_TUNING_TUNE_WINDOW)) continue;
-    const bool is_smaller = c->scratch_bytes < other->scratch_bytes;
-    const bool is_equal = c->scratch_bytes == other->scratch_bytes && c->ns < other->ns;
+    const uint64_t bytes = c->needs.scratch_bytes, other_bytes = other->needs.scratch_bytes;
+    const bool is_smaller = bytes < other_bytes;
+    const bool is_equal = bytes == other_bytes && c->ns < other->ns;
     if (!chosen || is_smaller || is_equal) chosen = i;
   }
   return chosen;

@@ -26,14 +26,20 @@ const char* hlo_tune_outcome_name(hlo_tune_outcome_t outcome);
 
 enum { HLO_TUNE_REASON_BYTES = 160 };
 
+/// The memory that compiled code needs besides its buffers.
+typedef struct hlo_tune_needs {
+  uint64_t scratch_bytes;
+  uint32_t spilled_vectors, spilled_words;  // values that had no register
+} hlo_tune_needs_t;
+
 typedef struct hlo_tune_candidate {
   hlo_kernel_config_t config;
   double expected_ns;  // by the model; 0: unknown
   bool is_exact;       // adds up in the order of the first candidate: equal in every bit
   hlo_tune_outcome_t outcome;
-  double ns;               // of a run, if it was measured
-  uint64_t scratch_bytes;  // that the kernel needs besides its buffers
-  uint32_t cluster;        // of equal results; 0: those of the first candidate
+  double ns;  // of a run, if it was measured
+  hlo_tune_needs_t needs;
+  uint32_t cluster;  // of equal results; 0: those of the first candidate
   char reason[HLO_TUNE_REASON_BYTES];
 } hlo_tune_candidate_t;
 
@@ -49,10 +55,11 @@ typedef struct hlo_tune_job {
   void* context;
   uint32_t buffer_count;  // inputs, then outputs, as the kernel gets them
   const hlo_tune_buffer_t* buffers;
-  double sum_terms;  // that an output element is the sum of, at most
+  double sum_terms;     // that an output element is the sum of, at most
+  bool refuses_spills;  // of more vectors than the first candidate spills
   /// Compiles. errors : those of compilation
   hlo_status_t (*prepare)(void* context, const hlo_kernel_config_t* config, void** out_state,
-                          uint64_t* out_scratch_bytes);
+                          hlo_tune_needs_t* out_needs);
   /// Runs once. addresses: of the buffers. errors : those of the program; OUT_OF_RANGE for writes
   /// outside of memory that the job has of its own
   hlo_status_t (*run)(void* context, void* state, void* const* addresses);

@@ -26,6 +26,7 @@ enum {
   OTHER_ORDER,
   LATER_ENDLESS,
   BEFORE_THE_START,
+  SPILLING,
 };
 
 static uint64_t clock_ns;
@@ -36,12 +37,13 @@ static uint64_t read_clock(void) {
 }
 
 static hlo_status_t prepare(void* context, const hlo_kernel_config_t* config, void** out_state,
-                            uint64_t* out_scratch_bytes) {
+                            hlo_tune_needs_t* out_needs) {
   (void)context;
   const int64_t kind = config->values[HLO_CHOICE_rows];
   if (kind == REFUSED) return hlo_invalid_argument("it cannot be");
   *out_state = (void*)(intptr_t)kind;
-  *out_scratch_bytes = kind == SMALLER ? 0 : 1000;
+  out_needs->scratch_bytes = kind == SMALLER ? 0 : 1000;
+  out_needs->spilled_vectors = kind == SPILLING ? 3 : 1;
   return hlo_ok();
 }
 
@@ -51,9 +53,9 @@ static void sleep_for_ever(void) {
 
 static hlo_status_t run(void* context, void* state, void* const* addresses) {
   static const uint64_t times[] = {
-      [MODEL] = 1000,        [FASTER] = 600,         [FAST_BUT_WRONG] = 10, [PAST_THE_END] = 20,
-      [WRITING_INPUT] = 30,  [SMALLER] = 605,        [LITTLE_FASTER] = 990, [OTHER_ORDER] = 800,
-      [LATER_ENDLESS] = 100, [BEFORE_THE_START] = 40};
+      [MODEL] = 1000,        [FASTER] = 600,          [FAST_BUT_WRONG] = 10, [PAST_THE_END] = 20,
+      [WRITING_INPUT] = 30,  [SMALLER] = 605,         [LITTLE_FASTER] = 990, [OTHER_ORDER] = 800,
+      [LATER_ENDLESS] = 100, [BEFORE_THE_START] = 40, [SPILLING] = 500};
   const intptr_t kind = (intptr_t)state;
   float *in = addresses[0], *out = addresses[1];
   (void)context;
@@ -139,6 +141,23 @@ static void test_exact(void** unused) {
   assert_int_equal(c[1].outcome, HLO_TUNE_WRONG);
 }
 
+// Products refuse what spills more vectors than the model's choice; loops do not.
+static void test_spills(void** unused) {
+  (void)unused;
+  hlo_tune_candidate_t c[2] = {{.is_exact = true}, {.is_exact = true}};
+  c[1].config.values[HLO_CHOICE_rows] = SPILLING;
+  uint32_t winner, timed;
+  hlo_test_check(hlo_tune_measure(&kJob, &kLimits, 2, c, &winner, &timed));
+  assert_int_equal(winner, 1);
+  assert_true(c[0].needs.spilled_vectors == 1 && c[1].needs.spilled_vectors == 3);
+  hlo_tune_job_t product = kJob;
+  product.refuses_spills = true;
+  hlo_test_check(hlo_tune_measure(&product, &kLimits, 2, c, &winner, &timed));
+  assert_int_equal(winner, 0);
+  assert_int_equal(c[1].outcome, HLO_TUNE_REFUSED);
+  assert_string_equal(c[1].reason, "spills 3 vectors, the model's choice 1");
+}
+
 static void test_model_fails(void** unused) {
   (void)unused;
   hlo_tune_candidate_t c[2] = {{.is_exact = true}, {.is_exact = true}};
@@ -152,7 +171,7 @@ static void test_model_fails(void** unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_faults), cmocka_unit_test(test_winner),
-                                     cmocka_unit_test(test_exact),
+                                     cmocka_unit_test(test_exact), cmocka_unit_test(test_spills),
                                      cmocka_unit_test(test_model_fails)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

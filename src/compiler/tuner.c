@@ -11,6 +11,7 @@
 #include "base/threads.h"
 #include "base/tuning.h"
 #include "codegen/fuse/fusion.h"
+#include "compiler/tune_force.h"
 #include "compiler/tune_kernel.h"
 #include "ir/clone.h"
 
@@ -19,6 +20,8 @@ enum { MAX_CANDIDATES = HLO_KERNEL_MAX_CANDIDATES + 1, KEY_BYTES = 64 };
 struct hlo_tuner {
   hlo_tune_mode_t mode;
   hlo_log_t log;
+  hlo_arena_t arena;  // of the forces
+  hlo_tune_forces_t forces;
   hlo_tune_store_t* store;
   hlo_tuner_report_t report;
   hlo_tune_share_t share;  // process_count 0: none
@@ -32,7 +35,7 @@ struct hlo_tuner {
 typedef struct tuned_kernel {
   const hlo_tunable_t* tunable;
   hlo_digest_t key;
-  bool is_known;
+  bool is_known, is_forced;
   hlo_tune_record_t record;
 } tuned_kernel_t;
 
@@ -50,16 +53,20 @@ typedef struct tuning {
 hlo_status_t hlo_tuner_create(const hlo_config_t* options, const hlo_log_t* log,
                               hlo_tuner_t** out_tuner) {
   *out_tuner = NULL;
-  if (options->tune == HLO_TUNE_OFF) return hlo_ok();
+  if (options->tune == HLO_TUNE_OFF && !*options->tune_force) return hlo_ok();
   hlo_tuner_t* tuner = hlo_mem_alloc_zeroed(sizeof *tuner);
   if (!tuner) return hlo_status_out_of_memory(sizeof *tuner);
   tuner->mode = (hlo_tune_mode_t)options->tune;
   tuner->measure = hlo_tune_measure;
   if (log) tuner->log = *log;
   const bool is_writing = tuner->mode == HLO_TUNE_ON;
-  const hlo_status_t status =
-      hlo_tune_store_create(options->tune_dir, !is_writing, log, &tuner->store);
+  hlo_arena_init(&tuner->arena, 0);
+  hlo_status_t status = hlo_tune_forces_read(options->tune_force, &tuner->arena, &tuner->forces);
+  if (hlo_status_is_ok(status)) {
+    status = hlo_tune_store_create(options->tune_dir, !is_writing, log, &tuner->store);
+  }
   if (!hlo_status_is_ok(status)) {
+    hlo_arena_deinit(&tuner->arena);
     hlo_mem_free(tuner);
     return status;
   }
@@ -76,6 +83,7 @@ static void add_stats(hlo_tuner_t* tuner, const hlo_tuner_stats_t* more) {
   tuner->stats.tuned += more->tuned;
   tuner->stats.timed += more->timed;
   tuner->stats.failed += more->failed;
+  tuner->stats.forced += more->forced;
   hlo_mutex_unlock(&tuner->stats_mutex);
 }
 
@@ -89,6 +97,7 @@ hlo_tuner_stats_t hlo_tuner_stats(hlo_tuner_t* tuner) {
 void hlo_tuner_release(hlo_tuner_t* tuner) {
   if (!tuner) return;
   hlo_tune_store_release(tuner->store);
+  hlo_arena_deinit(&tuner->arena);
   hlo_mutex_deinit(&tuner->stats_mutex);
   hlo_mutex_deinit(&tuner->mutex);
   hlo_mem_free(tuner);
@@ -131,9 +140,14 @@ static void print_candidate(const hlo_tune_candidate_t* c, bool is_winner, hlo_s
   const char* result = !is_measured  ? hlo_tune_outcome_name(c->outcome)
                        : c->is_exact ? "equal in every bit"
                                      : "within the bound of sums";
-  hlo_strbuf_printf(out, "%c %-36s %12s %12s  %s%s%s\n", is_winner ? '*' : ' ',
-                    hlo_strbuf_text(&config), expected, measured, result, *c->reason ? ": " : "",
-                    c->reason);
+  char scratch[32] = "", spills[16] = "";
+  if (is_measured) {
+    snprintf(scratch, sizeof scratch, "%" PRIu64, c->needs.scratch_bytes);
+    snprintf(spills, sizeof spills, "%u", c->needs.spilled_vectors);
+  }
+  hlo_strbuf_printf(out, "%c %-36s %12s %12s %10s %6s  %s%s%s\n", is_winner ? '*' : ' ',
+                    hlo_strbuf_text(&config), expected, measured, scratch, spills, result,
+                    *c->reason ? ": " : "", c->reason);
 }
 
 static void print_line(const hlo_digest_t* key, uint32_t number, const hlo_tune_candidate_t* c,
@@ -143,8 +157,9 @@ static void print_line(const hlo_digest_t* key, uint32_t number, const hlo_tune_
   hlo_kernel_config_print(&c->config, out);
   hlo_strbuf_printf(out,
                     "\" outcome \"%s\" ns %.1f expected_ns %.1f scratch_bytes %" PRIu64
-                    " cluster %u reason \"%s\"\n",
-                    hlo_tune_outcome_name(c->outcome), c->ns, c->expected_ns, c->scratch_bytes,
+                    " spilled_vectors %u spilled_words %u cluster %u reason \"%s\"\n",
+                    hlo_tune_outcome_name(c->outcome), c->ns, c->expected_ns,
+                    c->needs.scratch_bytes, c->needs.spilled_vectors, c->needs.spilled_words,
                     c->cluster, c->reason);
 }
 
@@ -160,8 +175,8 @@ static void report_candidates(const tuning_t* t, const tuned_kernel_t* kernel,
   if (tuner->report.log) hlo_strbuf_puts(tuner->report.log, hlo_strbuf_text(&lines));
   hlo_strbuf_t* table = tuner->report.table;
   if (!table) return;
-  hlo_strbuf_printf(table, "  %-36s %12s %12s  %s\n", "configuration", "predicted", "measured",
-                    "result");
+  hlo_strbuf_printf(table, "  %-36s %12s %12s %10s %6s  %s\n", "configuration", "predicted",
+                    "measured", "scratch", "spills", "result");
   for (uint32_t i = 0; i < count; ++i) {
     print_candidate(&candidates[i], i == winner && !tuner->report.is_dry_run, table);
   }
@@ -207,11 +222,13 @@ static hlo_status_t list_candidates(const tuning_t* t, const hlo_fusion_t* fusio
   HLO_SCOPED_ARENA arena = {0};
   hlo_kernel_configs_t* list = hlo_arena_alloc_zeroed(&arena, sizeof *list);
   if (!list) return hlo_arena_status(&arena);
-  HLO_TRY(hlo_kernel_list_configs(fusion->kernel, list));
+  const bool is_exhaustive = t->tuner->report.is_exhaustive;
+  const uint32_t most = is_exhaustive ? HLO_KERNEL_MAX_CANDIDATES : HLO_TUNING_TUNE_CANDIDATES;
+  HLO_TRY(hlo_kernel_list_configs(fusion->kernel, is_exhaustive, list));
   uint32_t count = 1, possible = 0;
   candidates[0] =
       (hlo_tune_candidate_t){.expected_ns = hlo_kernel_cost_ns(fusion->kernel), .is_exact = true};
-  for (uint32_t i = 0; i < list->count && possible < HLO_TUNING_TUNE_CANDIDATES; ++i) {
+  for (uint32_t i = 0; i < list->count && possible < most; ++i) {
     hlo_tune_candidate_t* candidate = &candidates[count];
     *candidate = (hlo_tune_candidate_t){.config = list->items[i].config,
                                         .expected_ns = list->items[i].expected_ns};
@@ -268,7 +285,8 @@ static hlo_status_t time_kernel(tuning_t* t, tuned_kernel_t* kernel,
 // choices.
 static hlo_status_t tune_kernel(tuning_t* t, tuned_kernel_t* kernel) {
   hlo_tuner_t* tuner = t->tuner;
-  if (hlo_tune_store_find(tuner->store, &kernel->key, &kernel->record)) {  // by another thread
+  if (!tuner->report.is_exhaustive &&
+      hlo_tune_store_find(tuner->store, &kernel->key, &kernel->record)) {  // by another thread
     kernel->is_known = true;
     return hlo_ok();
   }
@@ -312,7 +330,45 @@ static bool is_possible(const tuning_t* t, const tuned_kernel_t* kernel) {
   return false;
 }
 
-// Lists the kernels that are worth timing, and finds them in the store.
+// Gives a kernel the configuration that is forced on it, if any. errors : INVALID_ARGUMENT if it
+// cannot have that
+static hlo_status_t force(const tuning_t* t, tuned_kernel_t* kernel) {
+  const hlo_fusion_t* fusion = kernel->tunable->fusion;
+  const hlo_tune_force_t* found = hlo_tune_forces_find(&t->tuner->forces, &kernel->key, fusion);
+  if (!found) return hlo_ok();
+  HLO_SCOPED_ARENA arena = {0};
+  hlo_tune_candidate_t candidate = {.config = found->config};
+  check_candidate(t, fusion, &arena, &candidate);
+  if (candidate.outcome == HLO_TUNE_REFUSED) {
+    HLO_SCOPED_STRBUF text = {0};
+    hlo_kernel_config_print(&found->config, &text);
+    hlo_strbuf_puts(&text, " of ");
+    describe(t, fusion, &text);
+    return hlo_invalid_argument("tune_force: %s:%s is refused: %s", found->kernels,
+                                hlo_strbuf_text(&text), candidate.reason);
+  }
+  kernel->is_known = kernel->is_forced = true;
+  kernel->record.config = found->config;
+  return hlo_ok();
+}
+
+// Finds a kernel in the store, unless it is forced. *out_is_tuned: whether it has a configuration,
+// or is worth timing.
+static hlo_status_t find_kernel(const tuning_t* t, tuned_kernel_t* kernel, bool* out_is_tuned) {
+  const hlo_tuner_t* tuner = t->tuner;
+  *out_is_tuned = false;
+  if (!hlo_tune_key_make(&kernel->tunable->key, &t->options->target, &kernel->key)) return hlo_ok();
+  HLO_TRY(force(t, kernel));
+  const double ns = hlo_kernel_cost_ns(kernel->tunable->fusion->kernel);
+  *out_is_tuned =
+      kernel->is_forced || (tuner->mode != HLO_TUNE_OFF && ns >= HLO_TUNING_TUNE_MIN_NS);
+  if (kernel->is_forced || !*out_is_tuned || tuner->report.is_exhaustive) return hlo_ok();
+  kernel->is_known =
+      hlo_tune_store_find(tuner->store, &kernel->key, &kernel->record) && is_possible(t, kernel);
+  return hlo_ok();
+}
+
+// Lists the kernels that are forced or worth timing, and finds them in the store.
 static hlo_status_t list_kernels(tuning_t* t, const char* entry, hlo_arena_t* arena) {
   hlo_schedule_t* schedule;
   hlo_tunable_t* tunables;
@@ -325,11 +381,11 @@ static hlo_status_t list_kernels(tuning_t* t, const char* entry, hlo_arena_t* ar
   hlo_tuner_stats_t stats = {0};
   for (uint32_t i = 0; i < count; ++i) {
     tuned_kernel_t kernel = {.tunable = &tunables[i]};
-    if (hlo_kernel_cost_ns(tunables[i].fusion->kernel) < HLO_TUNING_TUNE_MIN_NS) continue;
-    if (!hlo_tune_key_make(&tunables[i].key, &t->options->target, &kernel.key)) continue;
-    kernel.is_known = hlo_tune_store_find(t->tuner->store, &kernel.key, &kernel.record) &&
-                      is_possible(t, &kernel);
-    stats.hits += kernel.is_known;
+    bool is_tuned;
+    HLO_TRY(find_kernel(t, &kernel, &is_tuned));
+    if (!is_tuned) continue;
+    stats.forced += kernel.is_forced;
+    stats.hits += kernel.is_known && !kernel.is_forced;
     stats.misses += !kernel.is_known;
     t->kernels[t->count++] = kernel;
   }
@@ -411,12 +467,15 @@ static hlo_status_t tune_missing(tuning_t* t) {
   const bool is_shared = share->process_count > 1 && !t->tuner->report.is_dry_run;
   for (uint32_t i = 0; i < t->count; ++i) {
     tuned_kernel_t* kernel = &t->kernels[i];
-    if (is_shared && !is_ours(share, &kernel->key)) continue;
+    if (is_shared && (kernel->is_forced || !is_ours(share, &kernel->key))) continue;
     hlo_strbuf_t* table = t->tuner->report.table;
     if (table) {
       hlo_strbuf_printf(table, "%s%u of %u: ", i ? "\n" : "", i + 1, t->count);
       describe(t, kernel->tunable->fusion, table);
-      hlo_strbuf_printf(table, "%s\n", kernel->is_known ? ": in the store" : "");
+      hlo_strbuf_printf(table, "%s\n",
+                        kernel->is_forced  ? ": forced"
+                        : kernel->is_known ? ": in the store"
+                                           : "");
       if (kernel->is_known) {
         hlo_strbuf_puts(table, "  ");
         hlo_kernel_config_print(&kernel->record.config, table);
@@ -462,8 +521,8 @@ static hlo_status_t resolve(tuning_t* t, const char* entry, hlo_arena_t* scratch
   const hlo_tuner_stats_t stats = hlo_tuner_stats(t->tuner);
   HLO_LOG(&t->tuner->log, INFO,
           "tuner: %" PRIu64 " kernels found, %" PRIu64 " missing, %" PRIu64 " tuned, %" PRIu64
-          " failed, %" PRIu64 " candidates timed",
-          stats.hits, stats.misses, stats.tuned, stats.failed, stats.timed);
+          " failed, %" PRIu64 " candidates timed, %" PRIu64 " kernels forced",
+          stats.hits, stats.misses, stats.tuned, stats.failed, stats.timed, stats.forced);
   return hlo_ok();
 }
 

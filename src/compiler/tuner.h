@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chooses configurations of the kernels of a program by timing them, and remembers them: the
-// options tune and tune_dir. Several processes of a job may share the work.
+// options tune, tune_dir and tune_force. Several processes of a job may share the work.
 #pragma once
 
 #include "base/config.h"
@@ -34,12 +34,14 @@ typedef struct hlo_tuner_stats {
   uint64_t tuned;         // kernels that were timed
   uint64_t timed;         // candidates that were timed
   uint64_t failed;        // kernels that could not be tuned
+  uint64_t forced;        // kernels with a configuration of tune_force
 } hlo_tuner_stats_t;
 
 /// The texts that a tuner writes for people. owner: lent, as long as the tuner lives
 typedef struct hlo_tuner_report {
   bool is_dry_run;      // list the candidates; neither time nor keep anything
   bool is_read_only;    // keep nothing in the directory
+  bool is_exhaustive;   // time every configuration that is possible, also of kernels in the store
   hlo_strbuf_t* table;  // a paragraph for each kernel
   hlo_strbuf_t* log;    // a line for each candidate
 } hlo_tuner_report_t;
@@ -47,8 +49,8 @@ typedef struct hlo_tuner_report {
 /// threads: safe; one program at a time is tuned
 typedef struct hlo_tuner hlo_tuner_t;
 
-/// Creates a tuner by the options tune and tune_dir; NULL if tune is off. errors :
-/// RESOURCE_EXHAUSTED
+/// Creates a tuner by the options tune, tune_dir and tune_force; NULL if tune is off and nothing is
+/// forced. errors : those of hlo_tune_forces_read()
 hlo_status_t hlo_tuner_create(const hlo_config_t* options, const hlo_log_t* log,
                               hlo_tuner_t** out_tuner) HLO_MUST_USE;
 void hlo_tuner_release(hlo_tuner_t* tuner);
@@ -63,7 +65,8 @@ typedef hlo_status_t hlo_tune_measure_t(const hlo_tune_job_t* job, const hlo_tun
 void hlo_tuner_set_measure(hlo_tuner_t* tuner, hlo_tune_measure_t* measure);
 
 /// Finds configurations for the kernels of a prepared program's entry. The table is in `arena`.
-/// errors : NOT_FOUND with tune=expect, naming a kernel that is missing; DEADLINE_EXCEEDED if
+/// errors : NOT_FOUND with tune=expect, naming a kernel that is missing; INVALID_ARGUMENT for a
+/// kernel that cannot have the configuration forced on it; DEADLINE_EXCEEDED if
 /// another process does not share its results; RESOURCE_EXHAUSTED
 hlo_status_t hlo_tuner_resolve(hlo_tuner_t* tuner, const hlo_module_t* prepared, const char* entry,
                                const hlo_code_options_t* options, hlo_arena_t* arena,

@@ -167,7 +167,7 @@ static const char kProgram[] =
 enum { KERNELS = 3 };
 
 static hlo_mutex_t measure_mutex;
-static uint32_t measured;
+static uint32_t measured, candidate_count;
 
 // The first candidate that is possible wins.
 static hlo_status_t fake_measure(const hlo_tune_job_t* job, const hlo_tune_limits_t* limits,
@@ -184,6 +184,7 @@ static hlo_status_t fake_measure(const hlo_tune_job_t* job, const hlo_tune_limit
   *out_timed_count = count;
   hlo_mutex_lock(&measure_mutex);
   ++measured;
+  candidate_count += count;
   hlo_mutex_unlock(&measure_mutex);
   return hlo_ok();
 }
@@ -205,16 +206,23 @@ static hlo_status_t resolve(hlo_tuner_t* tuner, uint64_t* out_choices) {
   return status;
 }
 
-static hlo_tuner_t* create_in(const char* directory, hlo_tune_mode_t mode) {
+static hlo_status_t try_create(const char* directory, hlo_tune_mode_t mode, const char* forced,
+                               hlo_tuner_t** out_tuner) {
   hlo_config_t config;
   HLO_SCOPED_STRBUF warnings = {0};
-  hlo_tuner_t* tuner = NULL;
   hlo_test_check(hlo_config_init(&config, (const char* const[]){NULL}, &warnings));
   config.tune = mode;
   config.tune_dir = directory;
-  hlo_test_check(hlo_tuner_create(&config, &kLog, &tuner));
+  config.tune_force = forced;
+  const hlo_status_t status = hlo_tuner_create(&config, &kLog, out_tuner);
   hlo_config_deinit(&config);
-  if (tuner) hlo_tuner_set_measure(tuner, fake_measure);
+  if (*out_tuner) hlo_tuner_set_measure(*out_tuner, fake_measure);
+  return status;
+}
+
+static hlo_tuner_t* create_in(const char* directory, hlo_tune_mode_t mode) {
+  hlo_tuner_t* tuner = NULL;
+  hlo_test_check(try_create(directory, mode, "", &tuner));
   return tuner;
 }
 
@@ -284,6 +292,80 @@ static void test_impossible_record(void** unused) {
   if (!strstr(last_warning, "a register tile of 960 accumulators")) fail_msg("%s", last_warning);
   hlo_tuner_release(tuner);
   hlo_mem_free(data);
+}
+
+// With report.is_read_only, what is found is used but not kept.
+static void test_read_only(void** unused) {
+  (void)unused;
+  uint64_t choices = 0;
+  hlo_tuner_t* tuner = create(HLO_TUNE_ON);
+  hlo_tuner_set_report(tuner, &(hlo_tuner_report_t){.is_read_only = true});
+  hlo_test_check(resolve(tuner, &choices));
+  assert_true(choices != 0 && hlo_tuner_stats(tuner).tuned == KERNELS);
+  hlo_tuner_release(tuner);
+  assert_int_equal(count_files(), 0);
+}
+
+// An exhaustive search has more candidates, and times kernels of the store again.
+static void test_exhaustive(void** unused) {
+  (void)unused;
+  uint64_t choices = 0;
+  candidate_count = 0;
+  hlo_tuner_t* tuner = create(HLO_TUNE_ON);
+  hlo_test_check(resolve(tuner, &choices));
+  hlo_tuner_release(tuner);
+  const uint32_t few = candidate_count;
+  tuner = create(HLO_TUNE_ON);
+  hlo_tuner_set_report(tuner, &(hlo_tuner_report_t){.is_exhaustive = true});
+  hlo_test_check(resolve(tuner, &choices));
+  assert_int_equal(hlo_tuner_stats(tuner).tuned, KERNELS);
+  hlo_tuner_release(tuner);
+  assert_true(candidate_count - few > 2 * few);
+}
+
+static uint64_t choices_with(hlo_tune_mode_t mode, const char* forced, uint32_t count) {
+  uint64_t choices = 0;
+  hlo_tuner_t* tuner = NULL;
+  hlo_test_check(try_create(folder, mode, forced, &tuner));
+  hlo_test_check(resolve(tuner, &choices));
+  assert_int_equal(hlo_tuner_stats(tuner).forced, count);
+  hlo_tuner_release(tuner);
+  return choices;
+}
+
+// Forced configurations count in every mode, are not kept, and are refused aloud.
+static void test_force(void** unused) {
+  (void)unused;
+  static const char kRows[] = "dot_general:rows=2 vectors=1";
+  char path[PATH_BYTES * 2], option[PATH_BYTES * 2 + 1];
+  const uint64_t all = choices_with(HLO_TUNE_OFF, kRows, KERNELS);
+  assert_true(all != 0 && choices_with(HLO_TUNE_ON, kRows, KERNELS) == all);
+  assert_true(choices_with(HLO_TUNE_EXPECT, "*:rows=2 vectors=1;*:rows=3", KERNELS) == all);
+  assert_true(choices_with(HLO_TUNE_OFF, "add:unroll=2; 0123abcd:unroll=1", 0) == 0);
+  assert_int_equal(count_files(), 0);
+  snprintf(path, sizeof path, "%s/forced", folder);
+  snprintf(option, sizeof option, "@%s", path);
+  static const char kText[] = "# rows\nstablehlo.dot_general:rows=2 vectors=1\n\n";
+  hlo_test_check(hlo_os_file_write(path, kText, sizeof kText - 1));
+  assert_true(choices_with(HLO_TUNE_OFF, option, KERNELS) == all);
+
+  static const char* const refused[][2] = {
+      {"dot_general:rows=60 vectors=16", "a register tile of 960 accumulators"},
+      {"dot_general:unroll=2", "choices of another kind of kernel"},
+      {"rows=2", "not of the form KERNELS:CONFIGURATION"},
+      {"dot_general:rows=x", "rows=x is not a choice"},
+      {"@/nowhere/forced", "/nowhere/forced"}};
+  for (uint32_t i = 0; i < sizeof refused / sizeof *refused; ++i) {
+    uint64_t choices = 0;
+    hlo_tuner_t* tuner = NULL;
+    hlo_status_t status = try_create(folder, HLO_TUNE_OFF, refused[i][0], &tuner);
+    if (hlo_status_is_ok(status)) status = resolve(tuner, &choices);
+    if (!strstr(hlo_status_message(status), refused[i][1])) {
+      fail_msg("%s: %s", refused[i][0], hlo_status_message(status));
+    }
+    hlo_status_release(status);
+    hlo_tuner_release(tuner);
+  }
 }
 
 // ---- several processes: threads with a store of key-value pairs in place of the launcher's
@@ -412,6 +494,9 @@ int main(void) {
       cmocka_unit_test(test_keys),
       cmocka_unit_test_setup_teardown(test_modes, begin, end),
       cmocka_unit_test_setup_teardown(test_impossible_record, begin, end),
+      cmocka_unit_test_setup_teardown(test_read_only, begin, end),
+      cmocka_unit_test_setup_teardown(test_exhaustive, begin, end),
+      cmocka_unit_test_setup_teardown(test_force, begin, end),
       cmocka_unit_test_setup_teardown(test_share, begin, end),
       cmocka_unit_test_setup_teardown(test_share_is_dead, begin, end)};
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -297,8 +297,9 @@ static uint64_t sum_order(const hlo_kernel_t* kernel) {
   return hlo_hash_bytes(words, sizeof words, 0);
 }
 
-static hlo_status_t list_configs(const hlo_kernel_t* kernel, hlo_kernel_configs_t* list) {
-  return hlo_matmul_list_configs(hlo_matmul_of(kernel), list);
+static hlo_status_t list_configs(const hlo_kernel_t* kernel, bool is_exhaustive,
+                                 hlo_kernel_configs_t* list) {
+  return hlo_matmul_list_configs(hlo_matmul_of(kernel), is_exhaustive, list);
 }
 
 const hlo_kernel_form_t hlo_product_form = {.computes = hlo_matmul_supports,

@@ -408,9 +408,8 @@ hlo_status_t hlo_matmul_is_possible_tile(const hlo_matmul_t* matmul,
 /// errors: RESOURCE_EXHAUSTED
 hlo_status_t hlo_matmul_list_tiles(const hlo_matmul_t* matmul, const hlo_kernel_config_t* base,
                                    uint32_t most, hlo_kernel_configs_t* list) HLO_MUST_USE;
-/// Lists configurations of a product that may be faster than the model's choices.
-/// errors: RESOURCE_EXHAUSTED
-hlo_status_t hlo_matmul_list_configs(const hlo_matmul_t* matmul,
+/// Serves hlo_kernel_list_configs().
+hlo_status_t hlo_matmul_list_configs(const hlo_matmul_t* matmul, bool is_exhaustive,
                                      hlo_kernel_configs_t* list) HLO_MUST_USE;
 /// Returns the tile of a product by codes.
 hlo_matmul_accumulators_t hlo_matmul_codes_tile(const hlo_matmul_t* matmul);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Configurations of a product that may be faster than what its model chose (see kernel_config.h):
 // the register tiles that the solver ranks first, other packings, blocks and parts, lanes along the
-// other loop. Candidates may be impossible; hlo_kernel_try() then refuses them.
+// other loop. An exhaustive list has every register tile, with every packing of both operands.
+// Candidates may be impossible; hlo_kernel_try() then refuses them.
 #include "codegen/dot/matmul_impl.h"
 
 enum { PACKED_TILES = 2 };  // of the best tiles, each with the other packing, too
@@ -44,14 +45,30 @@ static void add_blocks(const hlo_matmul_t* m, hlo_kernel_configs_t* list) {
 }
 
 static void add_parts(const hlo_matmul_t* m, hlo_kernel_configs_t* list) {
-  if (m->part_count > 1) {
-    add_choice(list, HLO_CHOICE_parts, 1, 0);
-  } else if (m->depth_extent > HLO_TUNING_TUNE_PARTS_MIN_STEPS) {
-    add_choice(list, HLO_CHOICE_parts, 2, 0);
+  if (m->part_count > 1) add_choice(list, HLO_CHOICE_parts, 1, 0);
+  for (int64_t parts = 2; parts <= HLO_TUNING_TUNE_PARTS_MAX; parts *= 2) {
+    if (parts == m->part_count) continue;
+    if (m->depth_extent / parts * 2 <= HLO_TUNING_TUNE_PARTS_MIN_STEPS) break;
+    add_choice(list, HLO_CHOICE_parts, parts, 0);
   }
 }
 
-hlo_status_t hlo_matmul_list_configs(const hlo_matmul_t* m, hlo_kernel_configs_t* list) {
+// Adds the packings of both operands to every register tile of a list.
+static void add_all_packings(const hlo_kernel_configs_t* tiles, hlo_kernel_configs_t* list) {
+  for (uint32_t i = 0; i < tiles->count; ++i) {
+    for (int64_t b = HLO_CHOICE_PLACE; b <= HLO_CHOICE_SLICES; ++b) {
+      for (int64_t a = HLO_CHOICE_PLACE; a <= HLO_CHOICE_LINES; ++a) {
+        hlo_kernel_config_t config = tiles->items[i].config;
+        config.values[HLO_CHOICE_pack_a] = a;
+        config.values[HLO_CHOICE_pack_b] = b;
+        hlo_kernel_configs_add(list, &config, tiles->items[i].expected_ns);
+      }
+    }
+  }
+}
+
+hlo_status_t hlo_matmul_list_configs(const hlo_matmul_t* m, bool is_exhaustive,
+                                     hlo_kernel_configs_t* list) {
   const hlo_kernel_config_t model = {{0}};
   if (m->strategy == HLO_MATMUL_BY_CODES) {  // which has no choices
     add_choice(list, HLO_CHOICE_strategy, HLO_CHOICE_CONTRACTION, 0);
@@ -59,7 +76,8 @@ hlo_status_t hlo_matmul_list_configs(const hlo_matmul_t* m, hlo_kernel_configs_t
     return hlo_ok();
   }
   hlo_kernel_configs_t tiles = {.count = 0};
-  HLO_TRY(hlo_matmul_list_tiles(m, &model, HLO_TUNING_TUNE_TILES, &tiles));
+  HLO_TRY(hlo_matmul_list_tiles(
+      m, &model, is_exhaustive ? HLO_KERNEL_MAX_CANDIDATES : HLO_TUNING_TUNE_TILES, &tiles));
   for (uint32_t i = 0; i < tiles.count; ++i) {
     hlo_kernel_configs_add(list, &tiles.items[i].config, tiles.items[i].expected_ns);
     if (i + 1 == PACKED_TILES) add_packings(m, list);
@@ -79,5 +97,6 @@ hlo_status_t hlo_matmul_list_configs(const hlo_matmul_t* m, hlo_kernel_configs_t
     add_choice(list, HLO_CHOICE_strategy, is_by_depth ? HLO_CHOICE_COLUMNS : HLO_CHOICE_CONTRACTION,
                0);
   }
+  if (is_exhaustive) add_all_packings(&tiles, list);
   return hlo_ok();
 }

@@ -367,8 +367,12 @@ static hlo_status_t take_code(reader_t* r) {
         record.saved_bytes > h->saved_bytes) {
       return damaged_image("a function is outside the code");
     }
-    funcs[i] = (hlo_code_func_t){names + record.name, record.offset_bytes, record.size_bytes,
-                                 record.frame_bytes,  record.saved_mask,   record.saved_bytes};
+    funcs[i] = (hlo_code_func_t){.name = names + record.name,
+                                 .offset_bytes = record.offset_bytes,
+                                 .size_bytes = record.size_bytes,
+                                 .frame_bytes = record.frame_bytes,
+                                 .saved_mask = record.saved_mask,
+                                 .saved_bytes = record.saved_bytes};
   }
   r->image->code = (hlo_code_t){.bytes = (uint8_t*)(uintptr_t)r->at,
                                 .size_bytes = h->code_bytes,

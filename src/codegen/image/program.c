@@ -546,6 +546,16 @@ size_t hlo_code_program_code_bytes(const hlo_code_program_t* program) {
   return program->code_bytes;
 }
 
+void hlo_code_program_count_spills(const hlo_code_program_t* program, uint32_t* out_words,
+                                   uint32_t* out_vectors) {
+  *out_words = *out_vectors = 0;
+  const hlo_code_t* code = program->jit ? hlo_jit_code(program->jit) : NULL;
+  for (uint32_t i = 0; code && i < code->func_count; ++i) {
+    *out_words += code->funcs[i].spilled_words;
+    *out_vectors += code->funcs[i].spilled_vectors;
+  }
+}
+
 uint32_t hlo_code_program_foreign_calls(const hlo_code_program_t* program,
                                         const hlo_node_t* const** out_nodes) {
   *out_nodes = program->table.foreign_nodes;

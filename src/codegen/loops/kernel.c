@@ -392,9 +392,14 @@ static hlo_status_t list_loop_configs(const hlo_kernel_t* kernel, hlo_kernel_con
   return hlo_kernel_list_lanes(&before, pieces, &scratch, list);
 }
 
-hlo_status_t hlo_kernel_list_configs(const hlo_kernel_t* kernel, hlo_kernel_configs_t* list) {
+hlo_kernel_config_kind_t hlo_kernel_config_kind(const hlo_kernel_t* kernel) {
+  return hlo_kernel_form_of(kernel) ? HLO_KERNEL_CONFIG_PRODUCT : HLO_KERNEL_CONFIG_LOOPS;
+}
+
+hlo_status_t hlo_kernel_list_configs(const hlo_kernel_t* kernel, bool is_exhaustive,
+                                     hlo_kernel_configs_t* list) {
   const hlo_kernel_form_t* form = hlo_kernel_form_of(kernel);
-  if (form) return form->list_configs(kernel, list);
+  if (form) return form->list_configs(kernel, is_exhaustive, list);
   return hlo_kernel_has(kernel, HLO_KERNEL_WHOLE) ? hlo_ok() : list_loop_configs(kernel, list);
 }
 

@@ -48,9 +48,12 @@ void hlo_kernel_describe(const hlo_kernel_t* kernel, hlo_strbuf_t* out);
 /// tilings; for products in vector registers the candidate tiles, the fastest first, as lines of a
 /// machine description. errors : RESOURCE_EXHAUSTED
 hlo_status_t hlo_kernel_print_tilings(const hlo_kernel_t* kernel, hlo_strbuf_t* out) HLO_MUST_USE;
-/// Lists configurations that may be faster than the choices of the model, the most promising first.
-/// hlo_kernel_try() may still refuse them. errors : RESOURCE_EXHAUSTED
-hlo_status_t hlo_kernel_list_configs(const hlo_kernel_t* kernel,
+/// Returns the kind of choices that the kernel can be given.
+hlo_kernel_config_kind_t hlo_kernel_config_kind(const hlo_kernel_t* kernel);
+/// Lists configurations that may be faster than the choices of the model, the most promising first;
+/// is_exhaustive: all, up to the limit of the list. hlo_kernel_try() may still refuse them.
+/// errors : RESOURCE_EXHAUSTED
+hlo_status_t hlo_kernel_list_configs(const hlo_kernel_t* kernel, bool is_exhaustive,
                                      hlo_kernel_configs_t* list) HLO_MUST_USE;
 /// Returns the number of elements that an output element is the sum of, at most: of its reductions
 /// and contractions; 1 without them.

@@ -45,7 +45,7 @@ typedef struct hlo_kernel_candidate {
   double expected_ns;  // 0: unknown
 } hlo_kernel_candidate_t;
 
-enum { HLO_KERNEL_MAX_CANDIDATES = 64 };
+enum { HLO_KERNEL_MAX_CANDIDATES = 160 };
 
 /// A list of configurations, all different.
 typedef struct hlo_kernel_configs {

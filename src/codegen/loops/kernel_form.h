@@ -154,7 +154,8 @@ struct hlo_kernel_form {
   hlo_status_t (*print_tiles)(const hlo_kernel_t* kernel, hlo_strbuf_t* out);
   /// Serves hlo_kernel_sum_order() and hlo_kernel_list_configs().
   uint64_t (*sum_order)(const hlo_kernel_t* kernel);
-  hlo_status_t (*list_configs)(const hlo_kernel_t* kernel, hlo_kernel_configs_t* list);
+  hlo_status_t (*list_configs)(const hlo_kernel_t* kernel, bool is_exhaustive,
+                               hlo_kernel_configs_t* list);
 };
 
 // ---- for choosing ------------------------------------------------------------------------------

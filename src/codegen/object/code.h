@@ -14,6 +14,8 @@ typedef struct hlo_code_func {
   uint32_t saved_mask;   // registers pushed right below rbp, lowest number first; a bit per
                          // register
   uint32_t saved_bytes;  // bytes it needs in frame->saved (entry functions that suspend)
+  // Values that had no register for some of the time; 0 for functions read from images.
+  uint32_t spilled_words, spilled_vectors;
 } hlo_code_func_t;
 
 /// Code from `offset_bytes` up to the next entry belongs to the debug id.

@@ -91,6 +91,8 @@ static hlo_status_t compile_func(hlo_x86_unit_t* unit, const hlo_vir_func_t* vir
       .frame_bytes = pushed_bytes + f.frame_bytes + 64,
       .saved_mask = f.pushed,
       .saved_bytes = f.saved_bytes,
+      .spilled_words = f.spilled_words,
+      .spilled_vectors = f.spilled_vectors,
   };
   return hlo_vec_push(&unit->funcs, func) ? hlo_ok() : hlo_status_out_of_memory(sizeof func);
 }

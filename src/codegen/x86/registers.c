@@ -368,6 +368,16 @@ static void scan_line(scan_t* s) {
   }
 }
 
+// Counts the values that lie on the stack. Masks count as vectors.
+static void count_spills(hlo_x86_fn_t* f) {
+  f->spilled_words = f->spilled_vectors = 0;
+  for (uint32_t i = 0; i < f->vir->value_count; ++i) {
+    const hlo_x86_live_range_t* range = &f->ranges[i];
+    if (range->place != HLO_X86_ON_STACK || range->home != i) continue;
+    *(range->klass == HLO_X86_GENERAL ? &f->spilled_words : &f->spilled_vectors) += 1;
+  }
+}
+
 static uint32_t keep_lowest(uint32_t mask, uint32_t count) {
   uint32_t kept = 0;
   for (; mask && count; --count) {
@@ -418,6 +428,7 @@ hlo_status_t hlo_x86_allocate(hlo_x86_fn_t* f) {
     return hlo_unimplemented("%s: suspend in a function of several parameters", f->vir->name);
   }
   scan_line(&s);
+  count_spills(f);
   if (s.saves_stack) {
     return hlo_unimplemented("%s: an address of the stack that is live across a suspend",
                              f->vir->name);

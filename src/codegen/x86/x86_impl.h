@@ -145,9 +145,10 @@ typedef struct hlo_x86_fn {
   uint32_t* ending;                       // by half position: first live range that ends there
   uint32_t reserve[HLO_X86_CLASS_COUNT];  // registers kept free for values in memory
   uint32_t available[HLO_X86_CLASS_COUNT];
-  uint32_t frame_bytes, saved_bytes;  // slots and objects; room in frame->saved
-  uint32_t pushed;                    // callee-saved registers in use
-  bool needs_alignment;               // frame of 64-byte alignment
+  uint32_t frame_bytes, saved_bytes;        // slots and objects; room in frame->saved
+  uint32_t pushed;                          // callee-saved registers in use
+  uint32_t spilled_words, spilled_vectors;  // values that are kept on the stack
+  bool needs_alignment;                     // frame of 64-byte alignment
 
   // emitting
   uint32_t position;
