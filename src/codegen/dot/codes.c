@@ -118,22 +118,16 @@ static bool has_rows(const hlo_matmul_t* m) {
   return a->dtype == HLO_DTYPE_BF16 && inner->from[HLO_MATMUL_A] == 1;
 }
 
-// Reads B's codes in place, if B has any.
-static bool take_codes(hlo_matmul_t* m, const hlo_kernel_t* kernel) {
-  hlo_matmul_operand_t* operand = &m->operands[HLO_MATMUL_B];
-  hlo_matmul_dim_t* inner = &m->depth[0];
-  const int64_t depth = inner->extent;
-  const bool is_small = m->rows.extent > HLO_TUNING_CODES_MAX_ROWS ||
-                        depth < HLO_TUNING_CODES_MIN_DEPTH ||
-                        (double)depth * (double)m->columns.extent < HLO_TUNING_CODES_MIN_ELEMENTS;
-  if (is_small || depth % CHUNK || inner->from[HLO_MATMUL_B] != 1 || m->columns.loop < 0 ||
-      !hlo_matmul_is_produced(operand) || operand->prologue.widest_bytes > sizeof(float) ||
-      !has_rows(m)) {
-    return false;
-  }
-  hlo_matmul_codes_t codes;
-  const hlo_value_t *scales, *value = find_codes(operand->prologue.value, &codes, &scales);
-  if (!value || (scales && !is_even(codes.block))) return false;
+static bool has_tables(const hlo_target_t* target) {
+  return target->vector_bytes == REGISTER_BYTES && target->has_permute_pair;
+}
+
+// Finds the codes, and scales, among the kernel's inputs. Returns false if the operand is computed
+// otherwise.
+static bool find_inputs(const hlo_matmul_operand_t* operand, const hlo_kernel_t* kernel,
+                        hlo_matmul_codes_t* out_codes) {
+  const hlo_value_t *scales, *value = find_codes(operand->prologue.value, out_codes, &scales);
+  if (!value || (scales && !is_even(out_codes->block))) return false;
   const hlo_value_t* narrow_codes = before_masking(value);
   const int32_t input = input_of(kernel, input_of(kernel, value) < 0 ? narrow_codes : value);
   int32_t scales_input = 0;
@@ -141,13 +135,33 @@ static bool take_codes(hlo_matmul_t* m, const hlo_kernel_t* kernel) {
     const hlo_value_t* narrow = below(scales, HLO_OP_convert);
     if (input_of(kernel, scales) < 0) scales = narrow;
     scales_input = input_of(kernel, scales);
-    codes.dtype = scales->type->dtype;
+    out_codes->scale = scales->type->dtype;
   }
   if (input < 0 || scales_input < 0) return false;
-  codes.scales = (uint32_t)scales_input;
-  m->codes = codes;
-  operand->input = (uint32_t)input;
-  operand->dtype = value->type->dtype;
+  out_codes->dtype = value->type->dtype;
+  out_codes->input = (uint32_t)input;
+  out_codes->scales = (uint32_t)scales_input;
+  return true;
+}
+
+// Reads B's codes in place, if B has any.
+static bool take_codes(hlo_matmul_t* m, const hlo_kernel_t* kernel) {
+  hlo_matmul_operand_t* operand = &m->operands[HLO_MATMUL_B];
+  hlo_matmul_dim_t* inner = &m->depth[0];
+  const int64_t depth = inner->extent;
+  const double elements = (double)depth * (double)m->columns.extent;
+  const bool is_far = elements > HLO_TUNING_FAR_CACHES * (double)hlo_matmul_cache_bytes(m);
+  const int64_t most_rows = is_far ? HLO_TUNING_CODES_FAR_ROWS : HLO_TUNING_CODES_MAX_ROWS;
+  const bool is_small = m->rows.extent > most_rows || depth < HLO_TUNING_CODES_MIN_DEPTH ||
+                        elements < HLO_TUNING_CODES_MIN_ELEMENTS;
+  if (is_small || depth % CHUNK || inner->from[HLO_MATMUL_B] != 1 || m->columns.loop < 0 ||
+      !hlo_matmul_is_produced(operand) || operand->prologue.widest_bytes > sizeof(float) ||
+      !has_rows(m)) {
+    return false;
+  }
+  if (!find_inputs(operand, kernel, &operand->codes)) return false;
+  operand->input = operand->codes.input;
+  operand->dtype = operand->codes.dtype;
   operand->first = 0;
   operand->prologue.origin = HLO_MATMUL_FROM_INPUT;
   for (uint32_t i = 0; i < m->outer_count; ++i) m->outer[i].place[HLO_MATMUL_B] = 0;
@@ -160,7 +174,7 @@ bool hlo_matmul_choose_codes(hlo_matmul_t* m, const hlo_kernel_t* kernel) {
   const hlo_target_t* target = kernel->target;
   const bool is_configured = m->config && !hlo_kernel_config_is_empty(m->config);
   if (is_configured || m->is_convolution || m->depth_count != 1 || m->depth[0].wrap_at ||
-      target->vector_bytes != REGISTER_BYTES || !target->has_permute_pair ||
+      !has_tables(target) ||
       hlo_matmul_group_of(target, m->contraction.node, m->dtype, (double)m->depth[0].extent) !=
           HLO_MATMUL_CODES_GROUP) {
     return false;
@@ -170,6 +184,20 @@ bool hlo_matmul_choose_codes(hlo_matmul_t* m, const hlo_kernel_t* kernel) {
   if (take_codes(m, kernel)) return true;
   hlo_matmul_swap_roles(m);
   return false;
+}
+
+void hlo_matmul_find_codes(hlo_matmul_t* m, const hlo_kernel_t* kernel) {
+  const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
+  const bool is_of_pairs = m->group == HLO_MATMUL_CODES_GROUP && m->dtype == HLO_DTYPE_F32;
+  if (hlo_matmul_is_along(m) || !is_of_pairs || m->lanes != LANES || !has_tables(m->target)) return;
+  for (uint32_t side = 0; side < 2; ++side) {
+    hlo_matmul_operand_t* operand = &m->operands[side];
+    hlo_matmul_codes_t codes;
+    const bool is_inner = inner->place[side] == operand->prologue.place_count;  // contiguous
+    const bool is_bf16 = operand->dtype == HLO_DTYPE_BF16;
+    if (!hlo_matmul_is_produced(operand) || !is_inner || !is_bf16) continue;
+    if (find_inputs(operand, kernel, &codes)) operand->codes = codes;
+  }
 }
 
 hlo_matmul_accumulators_t hlo_matmul_codes_tile(const hlo_matmul_t* m) {
@@ -248,10 +276,8 @@ static hlo_vir_value_t* look_up_float8(hlo_vir_builder_t* b, hlo_dtype_t dtype, 
   return hlo_vir_ternary(b, HLO_VIR_select, is_nan, byte_const(b, nan >> 8 * which & 0xff), bytes);
 }
 
-// Turns a chunk of codes into two registers of pairs: of the first and of the second halves of all
-// parts.
-static void decode(hlo_vir_builder_t* b, hlo_dtype_t dtype, hlo_vir_value_t* codes,
-                   hlo_vir_value_t* out_pairs[2]) {
+void hlo_matmul_decode(hlo_vir_builder_t* b, hlo_dtype_t dtype, hlo_vir_value_t* codes,
+                       hlo_vir_value_t* out_pairs[2]) {
   hlo_vir_value_t* bytes[2];
   for (uint32_t i = 0; i < 2; ++i) {
     bytes[i] = hlo_dtype_info(dtype)->bits < 8 ? look_up_short(b, dtype, i, codes)
@@ -272,33 +298,42 @@ typedef struct span {
   hlo_vir_value_t* scales[HLO_MATMUL_MAX_PIECES];  // of a column: of up to LANES blocks
 } span_t;
 
+static const hlo_matmul_codes_t* codes_of(const hlo_product_t* p) {
+  return &p->m->operands[HLO_MATMUL_B].codes;
+}
+
+hlo_vir_value_t* hlo_matmul_widen_scales(hlo_vir_builder_t* b, const hlo_matmul_codes_t* codes,
+                                         hlo_vir_value_t* scales) {
+  scales = hlo_vmath_convert(b, codes->scale, codes->widened, scales);
+  return hlo_vmath_convert(b, codes->widened, HLO_DTYPE_F32, scales);
+}
+
 // Returns the address of the column's first scale. Scales lie as the codes do, but for a block.
 static hlo_vir_value_t* scales_of(const hlo_product_t* p, const hlo_product_tile_t* tile,
                                   uint32_t column) {
   hlo_vir_builder_t* b = p->b;
-  const int64_t bytes = (int64_t)hlo_dtype_size_bytes(p->m->codes.dtype);
+  const int64_t bytes = (int64_t)hlo_dtype_size_bytes(codes_of(p)->scale);
   hlo_vir_value_t* from = hlo_minus(b, tile->b, p->bases[HLO_MATMUL_B]);
   from = hlo_add(b, from, column * p->m->columns.strides[HLO_MATMUL_B]);
-  return hlo_plus(b, p->scales, hlo_times(b, hlo_divide(b, from, p->m->codes.block), bytes));
+  return hlo_plus(b, p->scales, hlo_times(b, hlo_divide(b, from, codes_of(p)->block), bytes));
 }
 
 static hlo_vir_value_t* load_scales(const hlo_product_t* p, const hlo_product_tile_t* tile,
                                     uint32_t column, hlo_vir_value_t* at, uint32_t lanes,
                                     uint32_t active) {
-  const hlo_matmul_codes_t* codes = &p->m->codes;
+  const hlo_matmul_codes_t* codes = codes_of(p);
   const hlo_element_address_t address = {.base = scales_of(p, tile, column),
                                          .index = hlo_divide(p->b, at, codes->block),
                                          .mask = hlo_matmul_first_lanes(p->b, lanes, active)};
-  hlo_vir_value_t* value = hlo_elementwise_load(p->b, codes->dtype, lanes, &address);
-  value = hlo_vmath_convert(p->b, codes->dtype, codes->widened, value);
-  return hlo_vmath_convert(p->b, codes->widened, HLO_DTYPE_F32, value);
+  hlo_vir_value_t* value = hlo_elementwise_load(p->b, codes->scale, lanes, &address);
+  return hlo_matmul_widen_scales(p->b, codes, value);
 }
 
 // Returns the scale of each lane's pairs in chunk `number` of a span.
 static hlo_vir_value_t* spread_scales(const hlo_product_t* p, const hlo_product_tile_t* tile,
                                       const span_t* span, uint32_t column, uint32_t number) {
   hlo_vir_builder_t* b = p->b;
-  const int64_t block = p->m->codes.block, first = (int64_t)number * CHUNK;
+  const int64_t block = codes_of(p)->block, first = (int64_t)number * CHUNK;
   if (block >= CHUNK) {
     hlo_vir_value_t* scale = load_scales(p, tile, column, hlo_add(b, span->at, first), 1, 1);
     return hlo_vir_emit(b, HLO_VIR_splat, hlo_vir_type(HLO_VIR_F32, LANES), 0, 0, 1, &scale);
@@ -331,8 +366,8 @@ static void add_chunk(const hlo_product_t* p, const hlo_product_tile_t* tile, co
     hlo_vir_value_t* codes =
         hlo_vir_emit(b, HLO_VIR_load, code_type(), 0,
                      c * m->columns.strides[HLO_MATMUL_B] + (int64_t)number * CHUNK, 2, operands);
-    decode(b, p->dtypes[HLO_MATMUL_B], codes, pairs[c]);
-    if (m->codes.block) scales[c] = spread_scales(p, tile, span, c, number);
+    hlo_matmul_decode(b, p->dtypes[HLO_MATMUL_B], codes, pairs[c]);
+    if (codes_of(p)->block) scales[c] = spread_scales(p, tile, span, c, number);
   }
   hlo_vir_value_t* zero = hlo_vir_const_bits(b, hlo_vir_type(HLO_VIR_F32, LANES), 0);
   for (int64_t r = 0; r < tile->height; ++r) {
@@ -340,7 +375,7 @@ static void add_chunk(const hlo_product_t* p, const hlo_product_tile_t* tile, co
                               load_pairs(p, tile, span, r, 2 * number + 1)};
     for (uint32_t c = 0; c < columns; ++c) {
       hlo_vir_value_t* sum = tile->accumulators[r * columns + c];
-      hlo_vir_value_t* products = m->codes.block ? zero : sum;
+      hlo_vir_value_t* products = codes_of(p)->block ? zero : sum;
       for (uint32_t i = 0; i < 2; ++i) {
         products = hlo_vir_ternary(b, HLO_VIR_dot_bf16, pairs[c][i], row[i], products);
       }
@@ -353,7 +388,7 @@ static void add_chunk(const hlo_product_t* p, const hlo_product_tile_t* tile, co
 static void add_span(const hlo_product_t* p, const hlo_product_tile_t* tile, hlo_vir_value_t* at,
                      int64_t elements) {
   span_t span = {.at = at, .chunks = (uint32_t)(elements / CHUNK)};
-  const int64_t block = p->m->codes.block;
+  const int64_t block = codes_of(p)->block;
   for (uint32_t c = 0; block && block < CHUNK && c < tile->panel->piece_count; ++c) {
     span.scales[c] = load_scales(p, tile, c, at, LANES, (uint32_t)(elements / block));
   }
@@ -363,7 +398,7 @@ static void add_span(const hlo_product_t* p, const hlo_product_tile_t* tile, hlo
 void hlo_product_add_codes(hlo_product_t* p, hlo_product_tile_t* tile, hlo_vir_value_t* is_first) {
   (void)is_first;  // nothing is packed by tiles
   hlo_vir_builder_t* b = p->b;
-  const int64_t depth = p->m->depth[0].extent * p->m->group, block = p->m->codes.block;
+  const int64_t depth = p->m->depth[0].extent * p->m->group, block = codes_of(p)->block;
   const int64_t step = block && block < CHUNK ? LANES * block : UNROLL * CHUNK;
   const int64_t whole = depth / step * step;
   if (whole) {

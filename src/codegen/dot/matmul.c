@@ -987,6 +987,7 @@ hlo_status_t hlo_matmul_finish(hlo_matmul_t* m, const hlo_kernel_t* kernel, hlo_
   for (uint32_t side = 0; side < 2 && !hlo_verdict_is_no(&m->verdict); ++side) {
     m->verdict = make_padding(m, side);
   }
+  hlo_matmul_find_codes(m, kernel);
   if (!hlo_verdict_is_no(&m->verdict)) m->verdict = make_packing(m);
   if (hlo_verdict_is_no(&m->verdict)) return hlo_ok();
   const int64_t parts = chosen_parts(m, &m->verdict);

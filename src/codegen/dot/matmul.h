@@ -33,6 +33,7 @@ enum {
   HLO_MATMUL_MAX_SLIDE = 8,
   HLO_MATMUL_CODES_CHUNK = 64,  // codes that are looked up together
   HLO_MATMUL_CODES_GROUP = 2,   // bf16 in a lane
+  HLO_MATMUL_CODES_ROWS = HLO_MATMUL_CODES_CHUNK / HLO_MATMUL_CODES_GROUP,
 };
 
 static inline int64_t hlo_matmul_min(int64_t a, int64_t b) {
@@ -115,6 +116,17 @@ typedef enum hlo_matmul_packing {
   HLO_MATMUL_TRANSPOSED_LINES,  // or each row, from columns that are contiguous in place
 } hlo_matmul_packing_t;
 
+/// Narrow codes along the contraction that tables widen to an operand of bf16, and the scales by
+/// which they are multiplied, one for each block.
+typedef struct hlo_matmul_codes {
+  hlo_dtype_t dtype;    // INVALID: the operand is read or computed otherwise
+  uint32_t input;       // input number in the fusion
+  int64_t block;        // elements; 0: no scales
+  uint32_t scales;      // input number in the fusion
+  hlo_dtype_t scale;    // type of the scales in memory,
+  hlo_dtype_t widened;  // and where the graph multiplies by them
+} hlo_matmul_codes_t;
+
 typedef struct hlo_matmul_operand {
   uint32_t node_operand;  // operand number in the node
   uint32_t input;         // input number in the fusion
@@ -122,6 +134,7 @@ typedef struct hlo_matmul_operand {
   int64_t first;          // element from which the loops start
   hlo_matmul_packing_t packing;
   hlo_matmul_prologue_t prologue;
+  hlo_matmul_codes_t codes;  // of B, if lanes run by codes; else of a packed operand
 } hlo_matmul_operand_t;
 
 /// Returns true if all of the operand is copied before the product.
@@ -226,13 +239,6 @@ typedef enum hlo_matmul_strategy {
   HLO_MATMUL_STRATEGIES,
 } hlo_matmul_strategy_t;
 
-/// The scales by which B's codes are multiplied, one for each block along the contraction.
-typedef struct hlo_matmul_codes {
-  int64_t block;               // elements; 0: no scales
-  uint32_t scales;             // input number in the fusion
-  hlo_dtype_t dtype, widened;  // of scales in memory; where the graph multiplies by them
-} hlo_matmul_codes_t;
-
 /// threads: immutable
 typedef struct hlo_matmul {
   const hlo_target_t* target;
@@ -250,10 +256,9 @@ typedef struct hlo_matmul {
   hlo_matmul_fetch_t fetch;
   int32_t accumulators_output;  // output that may hold accumulators between blocks; -1: none
   hlo_matmul_operand_t operands[2];
-  hlo_matmul_codes_t codes;  // of B, if lanes run by codes
-  bool is_convolution;       // and not a plain matrix product
-  int64_t repeat;            // adjacent columns that share one channel of A; 1: one
-  int64_t slide;             // steps whose rows of A are loaded once for all rows of a tile
+  bool is_convolution;  // and not a plain matrix product
+  int64_t repeat;       // adjacent columns that share one channel of A; 1: one
+  int64_t slide;        // steps whose rows of A are loaded once for all rows of a tile
   hlo_matmul_padding_t padding[2];
   uint32_t outer_count, depth_count;
   hlo_matmul_dim_t outer[HLO_MATMUL_MAX_LOOPS], rows, columns, depth[HLO_MATMUL_MAX_LOOPS];
@@ -315,6 +320,11 @@ static inline const hlo_matmul_t* hlo_matmul_of(const hlo_kernel_t* kernel) {
   return kernel->form.plan;
 }
 
+/// Returns true if tables widen the operand's codes where it is packed.
+static inline bool hlo_matmul_widens(const hlo_matmul_operand_t* operand) {
+  return hlo_matmul_is_produced(operand) && operand->codes.dtype != HLO_DTYPE_INVALID;
+}
+
 /// Lanes to be packed, `stride` elements apart in place. Lanes from `active` on become zero, and so
 /// do all elements of a group from `parts` on.
 typedef struct hlo_matmul_lanes {
@@ -328,6 +338,7 @@ typedef struct hlo_matmul_lanes {
 typedef struct hlo_matmul_source {
   hlo_vir_value_t* base;
   hlo_vir_value_t* places[HLO_MATMUL_MAX_LOOPS];
+  hlo_vir_value_t *codes, *scales;  // addresses of the first ones, if tables widen the operand
 } hlo_matmul_source_t;
 
 /// A list of loops, outermost first.
@@ -348,6 +359,8 @@ bool hlo_matmul_is_of_codes(const hlo_node_t* node, uint32_t side);
 /// Lets lanes run by codes if there are few rows and B or, after swapping roles, A is of codes, and
 /// no configuration is given.
 bool hlo_matmul_choose_codes(hlo_matmul_t* matmul, const hlo_kernel_t* kernel);
+/// Finds the codes that packing an operand can widen by tables. Needs the lanes.
+void hlo_matmul_find_codes(hlo_matmul_t* matmul, const hlo_kernel_t* kernel);
 
 /// Returns true if these kernels compute the convolution.
 bool hlo_convolution_supports(const hlo_node_t* node);
@@ -519,6 +532,18 @@ void hlo_matmul_pack_block(const hlo_matmul_t* matmul, const hlo_point_emitter_t
 void hlo_matmul_emit_packing(const hlo_kernel_t* kernel, const hlo_point_emitter_t* points,
                              hlo_vir_builder_t* b, hlo_vir_value_t* const* addresses,
                              hlo_vir_value_t* chunk);
+
+/// Finds the addresses of an operand's codes and scales, if tables widen it.
+void hlo_matmul_locate_codes(const hlo_matmul_t* matmul, uint32_t side,
+                             hlo_vir_value_t* const* addresses, hlo_matmul_source_t* source);
+/// Returns the elements of a chunk of codes along the contraction, in order: two registers of
+/// pairs.
+void hlo_matmul_widen_chunk(const hlo_matmul_t* matmul, hlo_vir_builder_t* b, uint32_t side,
+                            const hlo_matmul_source_t* source, hlo_vir_value_t* out_pairs[2]);
+/// Returns chunks of columns first <= number < end of B, a register of columns, as rows of pairs.
+void hlo_matmul_widen_columns(const hlo_matmul_t* matmul, hlo_vir_builder_t* b,
+                              const hlo_matmul_source_t* source, uint32_t first, uint32_t end,
+                              hlo_vir_value_t* out_rows[HLO_MATMUL_CODES_ROWS]);
 
 /// Returns true if B is packed by transposing blocks in registers, because its columns are
 /// contiguous along the contraction.

@@ -455,6 +455,7 @@ static void emit_unit(hlo_product_t* p, hlo_vir_value_t* unit) {
         hlo_plus(b, tile.partial_accumulators, hlo_times(b, tile.column, m->element_bytes));
   }
   tile.source.base = tile.b;
+  tile.source.codes = p->codes, tile.source.scales = p->scales;
   if (m->columns.place[HLO_MATMUL_B]) {
     tile.source.places[m->columns.place[HLO_MATMUL_B] - 1] = tile.column;
   }
@@ -495,7 +496,9 @@ static void emit_product(const hlo_kernel_t* kernel, const hlo_point_emitter_t* 
                                                 : fusion->output_count);
     p.partial_accumulators = hlo_add(b, addresses[place], (int64_t)m->accumulators_offset);
   }
-  if (m->codes.block) p.scales = addresses[m->codes.scales];
+  hlo_matmul_source_t codes = {0};
+  hlo_matmul_locate_codes(m, HLO_MATMUL_B, addresses, &codes);
+  p.codes = codes.codes, p.scales = codes.scales;
   if (hlo_matmul_has_slices(m)) {
     p.slice = hlo_add(b, addresses[fusion->input_count + fusion->output_count],
                       (int64_t)m->slices_offset);

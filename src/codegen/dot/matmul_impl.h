@@ -23,8 +23,8 @@ typedef struct hlo_product {
   hlo_vir_value_t* first_block;  // of the blocks that share accumulators
   bool is_join;                  // adds the accumulators of parts and multiplies nothing
   hlo_vir_value_t* partial_accumulators;
-  hlo_vir_value_t* scales;  // of B's codes
-  hlo_vir_value_t* slice;   // of the chunk, for a block of B
+  hlo_vir_value_t *codes, *scales;  // addresses of B's first ones, if tables widen them
+  hlo_vir_value_t* slice;           // of the chunk, for a block of B
 } hlo_product_t;
 
 /// The position of a tile: its operands' first elements and its first row and column.
@@ -151,6 +151,14 @@ hlo_product_emit_t hlo_product_emit_vectors, hlo_product_emit_tiles;
 hlo_product_emit_t hlo_product_add_columns, hlo_product_add_along, hlo_product_add_codes;
 /// Folds the lanes of each of a tile's accumulators into one.
 void hlo_product_fold_accumulators(const hlo_product_t* p, hlo_product_tile_t* tile);
+
+/// Turns a chunk of codes into two registers of pairs: of the first and of the second halves of all
+/// parts of 16 codes.
+void hlo_matmul_decode(hlo_vir_builder_t* b, hlo_dtype_t dtype, hlo_vir_value_t* codes,
+                       hlo_vir_value_t* out_pairs[2]);
+/// Converts scales in registers to F32, by way of the type in which the graph multiplies by them.
+hlo_vir_value_t* hlo_matmul_widen_scales(hlo_vir_builder_t* b, const hlo_matmul_codes_t* codes,
+                                         hlo_vir_value_t* scales);
 
 /// A strategy: the legal combinations, by bits, and its functions. threads: immutable
 typedef struct hlo_matmul_row {

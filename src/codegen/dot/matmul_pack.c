@@ -204,13 +204,34 @@ static void copy_range(const packing_t* p, const hlo_matmul_dim_t* dim, int64_t 
   hlo_vir_end(p->b);
 }
 
+// Widens the codes of a line's whole chunks. Returns the number of their groups.
+static int64_t widen_line(const packing_t* p, const hlo_matmul_dim_t* dim, int64_t end) {
+  const hlo_matmul_t* m = p->m;
+  const bool is_along = dim == &m->depth[m->depth_count - 1];
+  const int64_t whole = end / HLO_MATMUL_CODES_ROWS * HLO_MATMUL_CODES_ROWS;
+  if (!hlo_matmul_widens(&m->operands[p->side]) || !is_along || !whole) return 0;
+  hlo_vir_value_t* at =
+      hlo_vir_begin_for(p->b, hlo_index(p->b, 0), hlo_index(p->b, whole), HLO_MATMUL_CODES_ROWS, 0);
+  packing_t here = *p;
+  hlo_matmul_move(m, p->side, p->b, dim, at, &here.at.from);
+  hlo_vir_value_t* pairs[2];
+  hlo_matmul_widen_chunk(m, p->b, p->side, &here.at.from, pairs);
+  for (uint32_t i = 0; i < 2; ++i) {
+    const hlo_element_address_t to = {
+        .base = p->at.to, .index = at, .offset_bytes = (int64_t)(i * m->lanes * m->element_bytes)};
+    hlo_elementwise_store_raw(p->b, m->dtype, pairs[i], &to);
+  }
+  hlo_vir_end(p->b);
+  return whole;
+}
+
 // Copies a line except for its last lane: in vectors as long as they fit, then one by one.
 static void copy_line(const packing_t* p, const hlo_matmul_dim_t* dim, uint32_t parts,
                       uint32_t last_parts) {
   int64_t end = dim->extent - (last_parts < parts);
   uint32_t lanes = is_vector(p, dim, parts) ? p->m->lanes : 1;
-  int64_t whole = end / lanes * lanes;
-  copy_range(p, dim, 0, whole, (hlo_matmul_lanes_t){NULL, 0, lanes, lanes, parts});
+  int64_t whole = end / lanes * lanes, widened = widen_line(p, dim, end);
+  copy_range(p, dim, widened, whole, (hlo_matmul_lanes_t){NULL, 0, lanes, lanes, parts});
   copy_range(p, dim, whole, end, (hlo_matmul_lanes_t){NULL, 0, 1, 1, parts});
   copy_range(p, dim, end, dim->extent, (hlo_matmul_lanes_t){NULL, 0, 1, 1, last_parts});
 }
@@ -422,12 +443,17 @@ static void copy_row(const packing_t* p, const hlo_matmul_panel_t* panel, uint32
 }
 
 // Lists the numbers of rows that are transposed together where columns are contiguous in place,
-// largest first: a square block in registers, then as many rows as a register holds of a few
-// columns.
-enum { TRANSPOSE_KINDS = 2, PART_BYTES = 16 };
+// largest first: those of a chunk of codes, a square block in registers, then as many rows as a
+// register holds of a few columns.
+enum { TRANSPOSE_KINDS = 3, PART_BYTES = 16 };
 static uint32_t transposed_rows(const packing_t* p, uint32_t rows[TRANSPOSE_KINDS]) {
   uint32_t count = 0, lanes = p->m->lanes;
   if (!hlo_matmul_transposes_columns(p->m)) return 0;
+  const bool is_of_chunks =
+      !hlo_matmul_has_blocks(p->m) || p->m->block_steps % HLO_MATMUL_CODES_ROWS == 0;
+  if (hlo_matmul_widens(&p->m->operands[p->side]) && is_of_chunks) {
+    rows[count++] = HLO_MATMUL_CODES_ROWS;
+  }
   rows[count++] = lanes;
   rows[count++] = lanes / HLO_MATMUL_TRANSPOSED;
   return count;
@@ -551,28 +577,43 @@ static void transpose_columns_block(const packing_t* p, uint32_t first, uint32_t
   }
 }
 
-// Transposes all blocks of a panel of `columns` columns.
-static void transpose_columns(const packing_t* p, uint32_t columns) {
+// Widens chunks of columns first <= number < end, a register of columns.
+static void widen_columns_block(const packing_t* p, uint32_t first, uint32_t end) {
+  const hlo_matmul_t* m = p->m;
+  const int64_t stride = m->depth[m->depth_count - 1].strides[p->side];
+  hlo_vir_value_t* rows[HLO_MATMUL_CODES_ROWS];
+  hlo_matmul_widen_columns(m, p->b, &p->at.from, first, end, rows);
+  for (uint32_t k = 0; k < HLO_MATMUL_CODES_ROWS; ++k) {
+    const hlo_element_address_t to = {.base = p->at.to,
+                                      .offset_bytes = (k * stride + first) * m->element_bytes};
+    hlo_elementwise_store_raw(p->b, m->dtype, rows[k], &to);
+  }
+}
+
+// Transposes or widens all blocks of `rows` rows of a panel of `columns` columns.
+static void transpose_columns(const packing_t* p, uint32_t rows, uint32_t columns) {
   const hlo_matmul_t* m = p->m;
   uint32_t lanes = m->lanes, whole = columns / lanes * lanes;
+  void (*const block)(const packing_t*, uint32_t, uint32_t) =
+      rows == lanes ? transpose_columns_block : widen_columns_block;
   packing_t here = *p;
   if (whole) {
     hlo_vir_value_t* first =
         hlo_vir_begin_for(p->b, hlo_index(p->b, 0), hlo_index(p->b, whole), lanes, 0);
     hlo_matmul_move(m, p->side, p->b, &m->columns, first, &here.at.from);
     here.at.to = hlo_plus(p->b, p->at.to, hlo_times(p->b, first, m->element_bytes));
-    transpose_columns_block(&here, 0, lanes);
+    block(&here, 0, lanes);
     hlo_vir_end(p->b);
   }
-  if (whole < columns) transpose_columns_block(p, whole, columns);
+  if (whole < columns) block(p, whole, columns);
 }
 
 static void transpose_rows(const packing_t* p, const hlo_matmul_panel_t* panel, uint32_t rows) {
   const hlo_matmul_dim_t* inner = &p->m->depth[p->m->depth_count - 1];
   const hlo_matmul_piece_t* last = &panel->pieces[panel->piece_count - 1];
   uint32_t end = last->offset + last->active;
-  if (rows == p->m->lanes) {
-    transpose_columns(p, end);
+  if (rows >= p->m->lanes) {
+    transpose_columns(p, rows, end);
     return;
   }
   if (p->is_produced && p->m->group > 1) {
@@ -776,6 +817,7 @@ void hlo_matmul_emit_packing(const hlo_kernel_t* kernel, const hlo_point_emitter
                    .is_produced = hlo_matmul_is_produced(&m->operands[side]),
                    .points = points};
     p.at.from.base = hlo_matmul_source(kernel, side, points, b, addresses);
+    hlo_matmul_locate_codes(m, side, addresses, &p.at.from);
     p.at.to = hlo_add(b, scratch, (int64_t)copies[side].offset_bytes);
     hlo_vir_value_t* own = is_second ? hlo_minus(b, chunk, chunks_of_a) : chunk;
     hlo_vir_value_t* at = hlo_matmul_begin_copy(&copies[side], b, own);
