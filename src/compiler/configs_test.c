@@ -218,6 +218,22 @@ static const char kTranspose[] =
     "  %1 = stablehlo.add %a, %0 : tensor<40x90xf32>\n"
     "  %2 = stablehlo.logistic %1 : tensor<40x90xf32>\n  return %2 : tensor<40x90xf32>\n}\n";
 
+static const char kSoftmax[] =
+    "func.func @main(%a: tensor<50x1200xf32>) -> tensor<50x1200xf32> {\n"
+    "  %z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+    "  %0 = stablehlo.exponential %a : tensor<50x1200xf32>\n"
+    "  %1 = stablehlo.reduce(%0 init: %z) applies stablehlo.add across dimensions = [1] : "
+    "(tensor<50x1200xf32>, tensor<f32>) -> tensor<50xf32>\n"
+    "  %2 = stablehlo.broadcast_in_dim %1, dims = [0] : (tensor<50xf32>) -> tensor<50x1200xf32>\n"
+    "  %3 = stablehlo.divide %0, %2 : tensor<50x1200xf32>\n"
+    "  return %3 : tensor<50x1200xf32>\n}\n";
+static const char kColumns[] =
+    "func.func @main(%a: tensor<300x200xf32>) -> tensor<200xf32> {\n"
+    "  %z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+    "  %0 = stablehlo.tanh %a : tensor<300x200xf32>\n"
+    "  %1 = stablehlo.reduce(%0 init: %z) applies stablehlo.add across dimensions = [0] : "
+    "(tensor<300x200xf32>, tensor<f32>) -> tensor<200xf32>\n  return %1 : tensor<200xf32>\n}\n";
+
 static void test_candidates(void** unused) {
   (void)unused;
   static const char* const kLevels[] = {"avx2", ""};
@@ -227,7 +243,9 @@ static void test_candidates(void** unused) {
     check_program(kPrologue, kLevels[i], 6);
     check_program(kBatch, kLevels[i], 4);
     check_program(kConvolution, kLevels[i], 4);
-    check_program(kRows, kLevels[i], 1);
+    check_program(kRows, kLevels[i], 2);
+    check_program(kSoftmax, kLevels[i], 2);
+    check_program(kColumns, kLevels[i], 1);
     check_program(kTranspose, kLevels[i], 3);
   }
 }
@@ -247,6 +265,9 @@ static void test_refusals(void** unused) {
       {kConvolution, "pack_a=lines", "operand with the rows cannot be packed"},
       {kConvolution, "strategy=contraction", "lanes cannot run along the loop"},
       {kTranspose, "lanes=9", "lanes cannot run along the loops"},
+      {kTranspose, "row_block=yes", "no short rows"},
+      {kRows, "row_cache=yes", "no row again"},
+      {kRows, "sweep=yes", "not of columns"},
       {kTranspose, "rows=4 vectors=4", "choices of another kind of kernel"},
   };
   uint8_t* output = hlo_mem_alloc_aligned(MAX_BYTES, 64);

@@ -188,6 +188,7 @@ static hlo_status_t prepare(void* context, const hlo_kernel_config_t* config, vo
   memset(state->temporaries, 0, state->temporary_bytes);
   memset(state->temporaries + state->temporary_bytes, GUARD, GUARD_BYTES);
   out_needs->scratch_bytes = state->temporary_bytes;
+  out_needs->code_hash = hlo_code_program_code_hash(state->program);
   hlo_code_program_count_spills(state->program, &out_needs->spilled_words,
                                 &out_needs->spilled_vectors);
   return hlo_ok();

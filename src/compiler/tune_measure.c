@@ -187,6 +187,18 @@ static bool check_guards(const body_t* body, answer_t* answer) {
   return false;
 }
 
+// The same code is timed once: its times differ by luck alone.
+static bool check_code(const body_t* body, answer_t* answer) {
+  const measure_t* m = body->m;
+  for (uint32_t i = 0; i < body->number && answer->needs.code_hash; ++i) {
+    if (m->candidates[i].needs.code_hash != answer->needs.code_hash) continue;
+    answer->outcome = HLO_TUNE_REFUSED;
+    snprintf(answer->reason, sizeof answer->reason, "has the code of candidate %" PRIu32, i);
+    return false;
+  }
+  return true;
+}
+
 // Spilled accumulators cost a product more than a better tile gains.
 static bool check_spills(const body_t* body, answer_t* answer) {
   const measure_t* m = body->m;
@@ -213,7 +225,7 @@ static void first_run(body_t* body, answer_t* answer) {
   const hlo_kernel_config_t* config = &m->candidates[body->number].config;
   if (!take_status(job->prepare(job->context, config, &body->state, &answer->needs),
                    HLO_TUNE_REFUSED, answer) ||
-      !check_spills(body, answer)) {
+      !check_code(body, answer) || !check_spills(body, answer)) {
     return;
   }
   const hlo_status_t status = job->run(job->context, body->state, body->addresses);

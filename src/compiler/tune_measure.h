@@ -13,7 +13,7 @@
 typedef enum hlo_tune_outcome {
   HLO_TUNE_UNTRIED,
   HLO_TUNE_MEASURED,
-  HLO_TUNE_REFUSED,    // impossible, or it was not compiled
+  HLO_TUNE_REFUSED,    // impossible, not compiled, or the code of another candidate
   HLO_TUNE_CRASHED,    // by a signal
   HLO_TUNE_TIMED_OUT,  // no answer within the limit
   HLO_TUNE_WRONG,      // another result than the model's choice
@@ -30,6 +30,7 @@ enum { HLO_TUNE_REASON_BYTES = 160 };
 typedef struct hlo_tune_needs {
   uint64_t scratch_bytes;
   uint32_t spilled_vectors, spilled_words;  // values that had no register
+  uint64_t code_hash;                       // equal for equal code; 0: unknown
 } hlo_tune_needs_t;
 
 typedef struct hlo_tune_candidate {

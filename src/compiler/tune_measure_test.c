@@ -27,6 +27,7 @@ enum {
   LATER_ENDLESS,
   BEFORE_THE_START,
   SPILLING,
+  SAME_CODE,
 };
 
 static uint64_t clock_ns;
@@ -44,6 +45,7 @@ static hlo_status_t prepare(void* context, const hlo_kernel_config_t* config, vo
   *out_state = (void*)(intptr_t)kind;
   out_needs->scratch_bytes = kind == SMALLER ? 0 : 1000;
   out_needs->spilled_vectors = kind == SPILLING ? 3 : 1;
+  out_needs->code_hash = kind == SAME_CODE ? FASTER + 1 : (uint64_t)kind + 1;
   return hlo_ok();
 }
 
@@ -127,6 +129,10 @@ static void test_winner(void** unused) {
   assert_int_equal(c[1].outcome, HLO_TUNE_MEASURED);  // within the bound of sums
   static const int smaller[] = {MODEL, FASTER, SMALLER};
   assert_int_equal(measure(3, smaller, c), 2);  // as fast but for a percent, with less memory
+  static const int same[] = {MODEL, FASTER, SAME_CODE};
+  assert_int_equal(measure(3, same, c), 1);
+  assert_int_equal(c[2].outcome, HLO_TUNE_REFUSED);
+  assert_string_equal(c[2].reason, "has the code of candidate 1");
   static const int little[] = {MODEL, LITTLE_FASTER};
   assert_int_equal(measure(2, little, c), 0);  // less than the margin
 }

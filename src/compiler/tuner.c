@@ -184,10 +184,29 @@ static void report_candidates(const tuning_t* t, const tuned_kernel_t* kernel,
 
 // ---- one kernel
 
+static uint64_t most_chunks(const hlo_kernel_t* kernel) {
+  uint64_t most = 1;
+  for (uint32_t i = 0; i < hlo_kernel_phase_count(kernel); ++i) {
+    const uint64_t count = hlo_kernel_chunk_count(kernel, i);
+    if (count > most) most = count;
+  }
+  return most;
+}
+
+// Refuses a candidate that leaves threads without work: one thread measures.
+static void check_chunks(const hlo_kernel_t* model, const hlo_kernel_t* kernel,
+                         hlo_tune_candidate_t* candidate) {
+  const uint64_t before = most_chunks(model), after = most_chunks(kernel);
+  if (2 * after >= before) return;
+  candidate->outcome = HLO_TUNE_REFUSED;
+  snprintf(candidate->reason, sizeof candidate->reason,
+           "%" PRIu64 " chunks, less than half of the model's %" PRIu64, after, before);
+}
+
 // Refuses a candidate that hlo_kernel_try() refuses. Returns false if it only repeats the model's
-// choices.
+// choices. *out_kernel: its kernel; NULL: refused
 static bool check_candidate(const tuning_t* t, const hlo_fusion_t* fusion, hlo_arena_t* arena,
-                            hlo_tune_candidate_t* candidate) {
+                            hlo_tune_candidate_t* candidate, const hlo_kernel_t** out_kernel) {
   hlo_verdict_t verdict = hlo_verdict_yes();
   hlo_kernel_t* kernel = NULL;
   HLO_SCOPED_STRBUF reason = {0};
@@ -200,6 +219,7 @@ static bool check_candidate(const tuning_t* t, const hlo_fusion_t* fusion, hlo_a
   }
   const bool is_ok = hlo_status_is_ok(status) && !hlo_verdict_is_no(&verdict);
   hlo_status_release(status);
+  *out_kernel = is_ok ? kernel : NULL;
   if (!is_ok) {
     candidate->outcome = HLO_TUNE_REFUSED;
     snprintf(candidate->reason, sizeof candidate->reason, "%s", hlo_strbuf_text(&reason));
@@ -211,7 +231,9 @@ static bool check_candidate(const tuning_t* t, const hlo_fusion_t* fusion, hlo_a
   hlo_kernel_describe(kernel, &after);
   const bool is_hidden = candidate->config.values[HLO_CHOICE_unroll] ||
                          candidate->config.values[HLO_CHOICE_block] ||
-                         candidate->config.values[HLO_CHOICE_pack_b];
+                         candidate->config.values[HLO_CHOICE_pack_b] ||
+                         candidate->config.values[HLO_CHOICE_row_block] ||
+                         candidate->config.values[HLO_CHOICE_row_cache];
   return is_hidden || strcmp(hlo_strbuf_text(&before), hlo_strbuf_text(&after)) != 0 ||
          hlo_kernel_scratch_bytes(kernel) != hlo_kernel_scratch_bytes(fusion->kernel);
 }
@@ -232,7 +254,9 @@ static hlo_status_t list_candidates(const tuning_t* t, const hlo_fusion_t* fusio
     hlo_tune_candidate_t* candidate = &candidates[count];
     *candidate = (hlo_tune_candidate_t){.config = list->items[i].config,
                                         .expected_ns = list->items[i].expected_ns};
-    if (!check_candidate(t, fusion, &arena, candidate)) continue;
+    const hlo_kernel_t* kernel;
+    if (!check_candidate(t, fusion, &arena, candidate, &kernel)) continue;
+    if (kernel) check_chunks(fusion->kernel, kernel, candidate);
     possible += candidate->outcome != HLO_TUNE_REFUSED;
     ++count;
   }
@@ -323,7 +347,8 @@ static bool is_possible(const tuning_t* t, const tuned_kernel_t* kernel) {
   HLO_SCOPED_ARENA arena = {0};
   hlo_tune_candidate_t candidate = {.config = kernel->record.config};
   if (hlo_kernel_config_is_empty(&candidate.config)) return true;
-  check_candidate(t, kernel->tunable->fusion, &arena, &candidate);
+  const hlo_kernel_t* made;
+  check_candidate(t, kernel->tunable->fusion, &arena, &candidate, &made);
   if (candidate.outcome != HLO_TUNE_REFUSED) return true;
   HLO_LOG(&t->tuner->log, WARN, "a stored configuration of kernel %016" PRIx64 " is ignored: %s",
           kernel->key.words[0], candidate.reason);
@@ -338,7 +363,8 @@ static hlo_status_t force(const tuning_t* t, tuned_kernel_t* kernel) {
   if (!found) return hlo_ok();
   HLO_SCOPED_ARENA arena = {0};
   hlo_tune_candidate_t candidate = {.config = found->config};
-  check_candidate(t, fusion, &arena, &candidate);
+  const hlo_kernel_t* made;
+  check_candidate(t, fusion, &arena, &candidate, &made);
   if (candidate.outcome == HLO_TUNE_REFUSED) {
     HLO_SCOPED_STRBUF text = {0};
     hlo_kernel_config_print(&found->config, &text);

@@ -546,6 +546,11 @@ size_t hlo_code_program_code_bytes(const hlo_code_program_t* program) {
   return program->code_bytes;
 }
 
+uint64_t hlo_code_program_code_hash(const hlo_code_program_t* program) {
+  const hlo_code_t* code = program->jit ? hlo_jit_code(program->jit) : NULL;
+  return code ? hlo_hash_bytes(code->bytes, code->size_bytes, 0) : 0;
+}
+
 void hlo_code_program_count_spills(const hlo_code_program_t* program, uint32_t* out_words,
                                    uint32_t* out_vectors) {
   *out_words = *out_vectors = 0;

@@ -80,6 +80,8 @@ size_t hlo_code_program_saved_bytes(const hlo_code_program_t* program);
 uint32_t hlo_code_program_foreign_calls(const hlo_code_program_t* program,
                                         const hlo_node_t* const** out_nodes);
 size_t hlo_code_program_code_bytes(const hlo_code_program_t* program);
+/// Returns a hash of the machine code, equal for programs of equal bytes; 0 without machine code.
+uint64_t hlo_code_program_code_hash(const hlo_code_program_t* program);
 /// Counts the values that had no register in the functions of a program of machine code that was
 /// compiled, not loaded.
 void hlo_code_program_count_spills(const hlo_code_program_t* program, uint32_t* out_words,

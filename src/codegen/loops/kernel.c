@@ -235,6 +235,24 @@ static uint32_t common_levels(const hlo_kernel_t* kernel, const hlo_kernel_piece
   return 0;
 }
 
+// Refuses choices that would change nothing.
+static hlo_verdict_t check_choices(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
+  const hlo_kernel_config_t* config = kernel->config;
+  if (hlo_kernel_config_value(config, HLO_CHOICE_row_block) == HLO_CHOICE_YES &&
+      hlo_kernel_row_level(kernel, tiling) == kernel->loop_count) {
+    return hlo_verdict_no(HLO_REASON_CONFIG_ROW_BLOCK, NULL);
+  }
+  if (hlo_kernel_config_value(config, HLO_CHOICE_row_cache) == HLO_CHOICE_YES &&
+      (!hlo_kernel_may_cache_rows(kernel) || !hlo_tiling_has_reduction(tiling))) {
+    return hlo_verdict_no(HLO_REASON_CONFIG_ROW_CACHE, NULL);
+  }
+  if (hlo_kernel_config_value(config, HLO_CHOICE_sweep) == HLO_CHOICE_YES &&
+      kernel->kind != HLO_KERNEL_SWEEP) {
+    return hlo_verdict_no(HLO_REASON_CONFIG_SWEEP, NULL);
+  }
+  return hlo_verdict_yes();
+}
+
 static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
   hlo_kernel_pieces_t* pieces;
   HLO_TRY(hlo_kernel_find_pieces(kernel, scratch, &pieces));
@@ -258,6 +276,7 @@ static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
     kernel->sweep_levels = hlo_sweep_level_count(kernel, first);
   }
   kernel->verdict = hlo_kernel_check_chunks(kernel, pieces);
+  if (!hlo_verdict_is_no(&kernel->verdict)) kernel->verdict = check_choices(kernel, first);
   return hlo_ok();
 }
 
@@ -377,16 +396,38 @@ static hlo_status_t explain_lanes(const hlo_kernel_t* kernel, hlo_arena_t* scrat
   return hlo_kernel_explain_lanes(&before, pieces, scratch, out);
 }
 
+static void add_choice(hlo_kernel_configs_t* list, hlo_kernel_choice_t choice, int64_t value,
+                       double expected_ns) {
+  hlo_kernel_config_t config = {{0}};
+  config.values[choice] = value;
+  hlo_kernel_configs_add(list, &config, expected_ns);
+}
+
+// Adds the other ways of reducing rows and columns.
+static void list_reductions(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
+                            hlo_kernel_configs_t* list) {
+  const bool has_blocks = hlo_kernel_row_level(kernel, tiling) < kernel->loop_count;
+  if (hlo_kernel_has(kernel, HLO_KERNEL_ROW_BLOCKS)) {
+    add_choice(list, HLO_CHOICE_row_block, has_blocks ? HLO_CHOICE_NO : HLO_CHOICE_YES, 0);
+  }
+  if (hlo_kernel_may_cache_rows(kernel)) {
+    add_choice(list, HLO_CHOICE_row_cache, HLO_CHOICE_NO, 0);
+    add_choice(list, HLO_CHOICE_row_cache, HLO_CHOICE_YES, 0);
+  }
+  const bool is_sweep = kernel->kind == HLO_KERNEL_SWEEP;
+  add_choice(list, HLO_CHOICE_sweep, is_sweep ? HLO_CHOICE_NO : HLO_CHOICE_YES, 0);
+}
+
 static hlo_status_t list_loop_configs(const hlo_kernel_t* kernel, hlo_kernel_configs_t* list) {
   HLO_SCOPED_ARENA scratch = {0};
   hlo_kernel_t before;
   hlo_kernel_pieces_t* pieces;
   HLO_TRY(walk_segments(kernel, &scratch, &before, &pieces));
-  if (!hlo_tiling_has_reduction(pieces->tilings[0])) {
+  if (hlo_tiling_has_reduction(pieces->tilings[0])) {
+    list_reductions(kernel, pieces->tilings[0], list);
+  } else {
     for (int64_t unroll = 1; unroll <= UNROLL_VALUES; ++unroll) {
-      hlo_kernel_config_t config = {{0}};
-      config.values[HLO_CHOICE_unroll] = unroll;
-      hlo_kernel_configs_add(list, &config, kernel->cost_ns);
+      add_choice(list, HLO_CHOICE_unroll, unroll, kernel->cost_ns);
     }
   }
   return hlo_kernel_list_lanes(&before, pieces, &scratch, list);

@@ -26,7 +26,9 @@ bool hlo_kernel_reduces_columns(const hlo_kernel_t* kernel, const hlo_tiling_t* 
     }
   }
   const hlo_tiled_space_t* rows = &tiling->spaces[tiling->outputs[0]->reduction];
-  return rows->element_count >= HLO_TUNING_SWEEP_MIN_ROWS && hlo_kernel_is_worth_cutting(kernel);
+  const int64_t given = hlo_kernel_config_value(kernel->config, HLO_CHOICE_sweep);
+  const bool is_wanted = given ? given == HLO_CHOICE_YES : hlo_kernel_is_worth_cutting(kernel);
+  return rows->element_count >= HLO_TUNING_SWEEP_MIN_ROWS && is_wanted;
 }
 
 // Returns the number of chunks that the kernel's work is worth.
@@ -134,7 +136,8 @@ static columns_t find_columns(const hlo_kernel_t* kernel, const hlo_tiling_t* ti
 static hlo_verdict_t cut_columns(hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
   bool is_sweep = kernel->kind == HLO_KERNEL_SWEEP;
   bool is_plain = (is_sweep || kernel->kind == HLO_KERNEL_LANES) && kernel->segment_count == 1 &&
-                  kernel->loop_count == 1;
+                  kernel->loop_count == 1 &&
+                  hlo_kernel_config_value(kernel->config, HLO_CHOICE_sweep) != HLO_CHOICE_NO;
   if (!is_plain || !hlo_kernel_is_worth_cutting(kernel)) return hlo_verdict_yes();
   columns_t columns = find_columns(kernel, tiling);
   bool is_cut =

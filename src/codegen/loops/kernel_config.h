@@ -15,7 +15,7 @@ typedef enum hlo_kernel_choice {
   HLO_KERNEL_CHOICES
 } hlo_kernel_choice_t;
 
-/// The values of `strategy`, `pack_a`, `pack_b`, `interleaved`.
+/// The values of choices that have names.
 enum {
   HLO_CHOICE_COLUMNS = 1,
   HLO_CHOICE_CONTRACTION,

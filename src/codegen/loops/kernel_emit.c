@@ -497,8 +497,7 @@ hlo_status_t hlo_emitter_start_segment(hlo_emitter_t* e, hlo_arena_t* scratch,
   uint32_t level = hlo_kernel_row_level(e->kernel, tiling);
   e->rows = (hlo_row_block_t){.level = level};
   if (level < e->kernel->loop_count) e->rows.loop = e->kernel->loops[level];
-  hlo_emit_find_cached_row(e);
-  return hlo_ok();
+  return hlo_emit_find_cached_row(e);
 }
 
 static hlo_status_t emit_segment(hlo_emitter_t* e, hlo_arena_t* scratch, uint32_t number,

@@ -344,8 +344,9 @@ hlo_vir_value_t* hlo_emit_rows_stack(hlo_emitter_t* e, int64_t at);
 
 // ---- cached rows (kernel_row_cache.c)
 
-/// Chooses the row of this segment.
-void hlo_emit_find_cached_row(hlo_emitter_t* e);
+/// Chooses the row of this segment. errors : INVALID_ARGUMENT if the configuration wants one and
+/// no row can be kept
+hlo_status_t hlo_emit_find_cached_row(hlo_emitter_t* e) HLO_MUST_USE;
 /// Returns the value from the cached row; NULL if it has none or is to be computed here.
 hlo_vir_value_t* hlo_emit_cached_row(hlo_emitter_t* e, const hlo_tiled_t* tiled);
 /// Stores the value into the cached row if it belongs there.

@@ -119,6 +119,9 @@ hlo_kernel_reads_first_t hlo_kernel_reads_interleaved;
 /// Returns the level of the loop over short rows whose reductions are finished for several rows at
 /// once; loop_count without such a loop.
 uint32_t hlo_kernel_row_level(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling);
+/// Returns true if the kernel may keep a row that is needed again (kernel_row_cache.c), whatever it
+/// computes.
+bool hlo_kernel_may_cache_rows(const hlo_kernel_t* kernel);
 
 /// Returns true if one vector of `lanes` lanes holds the output, and every load can be permuted
 /// into its order.

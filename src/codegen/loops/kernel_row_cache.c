@@ -54,6 +54,9 @@ static void find_cached_value(hlo_emitter_t* e, const hlo_tiled_t* reduction, ui
   const hlo_tiling_t* tiling = e->tiling;
   const hlo_tiled_space_t* space = &tiling->spaces[reduction->reduction];
   uint32_t loop = space->first_loop;
+  const bool is_given = hlo_kernel_config_value(e->kernel->config, HLO_CHOICE_row_cache);
+  const int64_t most_bytes =
+      is_given ? HLO_TUNING_ROW_CACHE_MOST_BYTES : HLO_TUNING_ROW_CACHE_BYTES;
   if (space->loop_count != 1 || tiling->loops[lane].low != 0 ||
       tiling->loops[lane].end != space->element_count) {
     return;
@@ -68,7 +71,7 @@ static void find_cached_value(hlo_emitter_t* e, const hlo_tiled_t* reduction, ui
       const hlo_tiled_t* tiled = tiling->instances[k];
       size_t bytes = hlo_dtype_size_bytes(tiled->value->type->dtype);
       if (!marks[k] || tiled->kind != HLO_TILED_COMPUTE || !(tiled->loops >> loop & 1) ||
-          row_cache_bytes(e, space, bytes) > HLO_TUNING_ROW_CACHE_BYTES ||
+          row_cache_bytes(e, space, bytes) > most_bytes ||
           !is_recomputed_along(tiled, loop, recomputed, lane)) {
         continue;
       }
@@ -81,18 +84,24 @@ static void find_cached_value(hlo_emitter_t* e, const hlo_tiled_t* reduction, ui
   }
 }
 
-void hlo_emit_find_cached_row(hlo_emitter_t* e) {
+bool hlo_kernel_may_cache_rows(const hlo_kernel_t* kernel) {
+  return hlo_kernel_has(kernel, HLO_KERNEL_ROW_CACHE) && kernel->chunk_count >= 2;
+}
+
+hlo_status_t hlo_emit_find_cached_row(hlo_emitter_t* e) {
   const hlo_kernel_t* kernel = e->kernel;
+  const int64_t given = hlo_kernel_config_value(kernel->config, HLO_CHOICE_row_cache);
   e->cached = (hlo_cached_row_t){0};
-  // Only in functions of their own: all kernels in a program's entry share its stack.
-  if (!hlo_kernel_has(kernel, HLO_KERNEL_ROW_CACHE) || kernel->chunk_count < 2) return;
+  if (!hlo_kernel_may_cache_rows(kernel) || given == HLO_CHOICE_NO) return hlo_ok();
   e->rows.more_bytes = 0;
-  double cost = HLO_TUNING_ROW_CACHE_MIN_COST;
+  double cost = given ? 0 : HLO_TUNING_ROW_CACHE_MIN_COST;
   for (uint32_t i = 0; i < e->tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = e->tiling->instances[i];
     if (tiled->kind != HLO_TILED_REDUCE) continue;
     find_cached_value(e, tiled, kernel->loops[kernel->loop_count - 1], &cost);
   }
+  if (!given || e->cached.first) return hlo_ok();
+  return hlo_invalid_argument("configuration row_cache=yes: no row can be kept");
 }
 
 // Returns the address of the current element in the cached row.

@@ -26,8 +26,9 @@ static uint32_t loop_level(const hlo_kernel_t* kernel, const hlo_tiled_t* tiled)
 static bool is_short_reduction(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
                                const hlo_tiled_t* tiled) {
   const hlo_tiled_space_t* space = &tiling->spaces[tiled->reduction];
+  const bool is_given = hlo_kernel_config_value(kernel->config, HLO_CHOICE_row_block);
   return space->loop_count == 1 && space->depth == 1 && space->element_count > 1 &&
-         space->element_count <= HLO_TUNING_ROWS_MAX_ELEMENTS &&
+         (is_given || space->element_count <= HLO_TUNING_ROWS_MAX_ELEMENTS) &&
          space->element_count <= (int64_t)kernel->lanes * HLO_TUNING_SUM_TERMS &&
          (kernel->target->has_masks || tiled->operands[0]->kind != HLO_TILED_PRODUCT) &&
          hlo_tiled_result_count(tiled) <= 2 && tiled->value->type->dtype != HLO_DTYPE_PRED;
@@ -51,7 +52,8 @@ static bool has_lanes(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled, uint
 uint32_t hlo_kernel_row_level(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
   uint32_t none = kernel->loop_count, level = none, count = 0;
   if (!kernel->target->has_parts || kernel->lanes > HLO_KERNEL_MAX_EDGE ||
-      !hlo_kernel_has(kernel, HLO_KERNEL_ROW_BLOCKS)) {
+      !hlo_kernel_has(kernel, HLO_KERNEL_ROW_BLOCKS) ||
+      hlo_kernel_config_value(kernel->config, HLO_CHOICE_row_block) == HLO_CHOICE_NO) {
     return none;
   }
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
