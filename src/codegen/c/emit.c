@@ -93,11 +93,12 @@ static void print_index_memory(hlo_c_emitter_t* e, const hlo_vir_value_t* value)
   const char* prefix = value->flags & HLO_VIR_UNSIGNED ? "u" : "";
   uint32_t bits = 8u << (value->flags >> HLO_VIR_WIDTH_SHIFT & 3);
   bool is_load = value->op == HLO_VIR_iload;
-  hlo_strbuf_printf(&e->body, "%s(%sint%" PRIu32 "_t, ", is_load ? "READ" : "WRITE", prefix, bits);
+  const char* name = is_load ? "READ" : value->op == HLO_VIR_icas ? "SWAP" : "WRITE";
+  hlo_strbuf_printf(&e->body, "%s(%sint%" PRIu32 "_t, ", name, prefix, bits);
   print_address(e, value);
-  if (!is_load) {
+  for (uint32_t i = 0; i < hlo_vir_base_operand(opcode(value)); ++i) {
     hlo_strbuf_puts(&e->body, ", ");
-    print_value(e, value->operands[0]);
+    print_value(e, value->operands[i]);
   }
   hlo_strbuf_putc(&e->body, ')');
 }
@@ -198,7 +199,8 @@ static void print_expression(hlo_c_emitter_t* e, const hlo_vir_value_t* value) {
     case HLO_VIR_var: print_wanted(e, value->operands[0], hlo_c_mask_bits_of(e, value)); return;
     case HLO_VIR_call: print_call(e, value); return;
     case HLO_VIR_iload:
-    case HLO_VIR_istore: print_index_memory(e, value); return;
+    case HLO_VIR_istore:
+    case HLO_VIR_icas: print_index_memory(e, value); return;
     case HLO_VIR_prefetch:
       hlo_strbuf_puts(&e->body, "__builtin_prefetch(");
       print_address(e, value);

@@ -143,7 +143,7 @@ static hlo_vir_value_t* shifted(hlo_vir_builder_t* b, hlo_vir_value_t* x, int64_
 // Sets the extent of an access; a load_splat reads one element.
 static void measure(access_t* a) {
   const hlo_vir_value_t* draft = a->draft;
-  if (draft->op == HLO_VIR_iload || draft->op == HLO_VIR_istore) {
+  if (draft->op == HLO_VIR_iload || draft->op == HLO_VIR_istore || draft->op == HLO_VIR_icas) {
     a->lanes = 1;
     a->lane_bytes = 1u << (draft->flags >> HLO_VIR_WIDTH_SHIFT & 3);
     return;

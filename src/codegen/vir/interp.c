@@ -170,6 +170,43 @@ static flow_t run_store(run_t* run, const hlo_vir_value_t* value) {
   return FLOW_NEXT;
 }
 
+// Replaces an integer in one step: other threads may interpret the same function.
+static uint64_t swap_word(uint64_t address, size_t bytes, uint64_t expected, uint64_t desired) {
+  void* at = (void*)(uintptr_t)address;
+  uint8_t old8 = (uint8_t)expected;
+  uint16_t old16 = (uint16_t)expected;
+  uint32_t old32 = (uint32_t)expected;
+  switch (bytes) {
+    case 1:
+      __atomic_compare_exchange_n((uint8_t*)at, &old8, (uint8_t)desired, false, __ATOMIC_SEQ_CST,
+                                  __ATOMIC_SEQ_CST);
+      return old8;
+    case 2:
+      __atomic_compare_exchange_n((uint16_t*)at, &old16, (uint16_t)desired, false, __ATOMIC_SEQ_CST,
+                                  __ATOMIC_SEQ_CST);
+      return old16;
+    case 4:
+      __atomic_compare_exchange_n((uint32_t*)at, &old32, (uint32_t)desired, false, __ATOMIC_SEQ_CST,
+                                  __ATOMIC_SEQ_CST);
+      return old32;
+    default:
+      __atomic_compare_exchange_n((uint64_t*)at, &expected, desired, false, __ATOMIC_SEQ_CST,
+                                  __ATOMIC_SEQ_CST);
+      return expected;
+  }
+}
+
+static flow_t run_swap(run_t* run, const hlo_vir_value_t* value, size_t bytes) {
+  const uint64_t address = address_of(run, value, 0);
+  if (!may_access(run, value, address, bytes, true)) return FLOW_RETURN;
+  if (address % bytes) return fault(run, value, "swaps where it is not aligned", address, bytes);
+  const uint64_t old = swap_word(address, bytes, (uint64_t)index_of(run, value->operands[0]),
+                                 (uint64_t)index_of(run, value->operands[1]));
+  const bool is_unsigned = value->flags & HLO_VIR_UNSIGNED;
+  lanes_of(run, value)[0] = is_unsigned ? old : (uint64_t)sign_extend(old, 8 * (uint32_t)bytes);
+  return FLOW_NEXT;
+}
+
 static flow_t run_memory(run_t* run, const hlo_vir_value_t* value) {
   size_t bytes = (size_t)1 << (value->flags >> HLO_VIR_WIDTH_SHIFT & 3);
   switch (value->op) {
@@ -186,6 +223,7 @@ static flow_t run_memory(run_t* run, const hlo_vir_value_t* value) {
       return write_word(run, value, address_of(run, value, 0), bytes, word) ? FLOW_NEXT
                                                                             : FLOW_RETURN;
     }
+    case HLO_VIR_icas: return run_swap(run, value, bytes);
     case HLO_VIR_store:
     case HLO_VIR_scatter: return run_store(run, value);
     default: return run_load(run, value);

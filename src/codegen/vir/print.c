@@ -53,7 +53,7 @@ static void print_address(const hlo_vir_value_t* value, hlo_strbuf_t* out) {
     hlo_strbuf_puts(out, " mask ");
     print_value(hlo_vir_operand(value, base + 2), out);
   }
-  if (value->op == HLO_VIR_iload || value->op == HLO_VIR_istore) {
+  if (value->op == HLO_VIR_iload || value->op == HLO_VIR_istore || value->op == HLO_VIR_icas) {
     hlo_strbuf_printf(out, " bytes %d", 1 << ((value->flags >> HLO_VIR_WIDTH_SHIFT) & 3));
   }
 }

@@ -233,8 +233,29 @@ static void random_vir_store(random_vir_t* r, hlo_vir_value_t* value) {
   hlo_vir_emit(&r->b, HLO_VIR_store, random_vir_void, at.flags, at.imm, 4, operands);
 }
 
+// Swaps an aligned integer, which often is the expected one.
+static void random_vir_swap(random_vir_t* r) {
+  random_vir_address_t at = random_vir_address(r, true);
+  const uint32_t width = random_vir_below(r, 4);
+  const uint32_t flags = (random_vir_below(r, 2) ? HLO_VIR_UNSIGNED : 0) |
+                         width << HLO_VIR_WIDTH_SHIFT | width;
+  at.imm &= ~INT64_C(7);
+  hlo_vir_value_t* place[] = {at.base, at.index};
+  hlo_vir_value_t* expected = random_vir_below(r, 2)
+                                  ? random_vir_want_index(r)
+                                  : hlo_vir_emit(&r->b, HLO_VIR_iload, random_vir_index,
+                                                 flags ^ HLO_VIR_UNSIGNED, at.imm, 2, place);
+  hlo_vir_value_t* operands[] = {expected, random_vir_want_index(r), at.base, at.index};
+  random_vir_keep(r,
+                  hlo_vir_emit(&r->b, HLO_VIR_icas, random_vir_index, flags, at.imm, 4, operands));
+}
+
 static void random_vir_index_memory(random_vir_t* r) {
   bool is_write = random_vir_below(r, 2) == 0;
+  if (is_write && r->options.max_lanes != 1 && random_vir_below(r, 4) == 0) {
+    random_vir_swap(r);
+    return;
+  }
   random_vir_address_t at = random_vir_address(r, is_write);
   at.flags |= random_vir_below(r, 4) << HLO_VIR_WIDTH_SHIFT;
   if (is_write) {

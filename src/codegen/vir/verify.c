@@ -26,6 +26,7 @@ static const char* const signatures[HLO_VIR_OPCODE_COUNT] = {
     [HLO_VIR_suspend] = "v",
     [HLO_VIR_iload] = "xxX",
     [HLO_VIR_istore] = "vxxX",
+    [HLO_VIR_icas] = "xxxxX",
     [HLO_VIR_load] = "txXM",
     [HLO_VIR_store] = "vtxXM",
     [HLO_VIR_load_splat] = "txX",

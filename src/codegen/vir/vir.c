@@ -44,6 +44,7 @@ uint32_t hlo_vir_opcode_operand_count(hlo_vir_opcode_t op) {
 }
 
 uint32_t hlo_vir_base_operand(hlo_vir_opcode_t op) {
+  if (op == HLO_VIR_icas) return 2;
   return op == HLO_VIR_store || op == HLO_VIR_istore || op == HLO_VIR_scatter ? 1 : 0;
 }
 

@@ -88,12 +88,12 @@ typedef enum hlo_vir_tile_kind {
   HLO_VIR_TILE_KIND_COUNT
 } hlo_vir_tile_kind_t;
 
-/// Flags of an instruction. Memory: the scale in the low two bits (log2 of 1, 2, 4, 8); for iload
-/// and istore the width in the next two (log2 of bytes).
+/// Flags of an instruction. Memory: the scale in the low two bits (log2 of 1, 2, 4, 8); for iload,
+/// istore and icas the width in the next two (log2 of bytes).
 enum {
   HLO_VIR_SCALE_MASK = 3,
   HLO_VIR_WIDTH_SHIFT = 2,
-  HLO_VIR_UNSIGNED = 1 << 4,   // iload, to_index: zero-extend
+  HLO_VIR_UNSIGNED = 1 << 4,   // iload, icas, to_index: zero-extend
   HLO_VIR_INVARIANT = 1 << 5,  // the memory never changes while the function runs: the load is
                                // moved and merged like a pure instruction, but not out of an `if`
                                // unless it is FIXED

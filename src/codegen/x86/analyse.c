@@ -23,7 +23,7 @@ static bool is_power_of_two(int64_t x) {
   return x > 0 && (x & (x - 1)) == 0;
 }
 
-// Returns true if a division needs rdx.
+// Returns true if a division needs rdx, or a swap rax: values stay out of both.
 static bool is_long_division(const hlo_vir_value_t* value) {
   switch (value->op) {
     case HLO_VIR_idiv:
@@ -32,7 +32,8 @@ static bool is_long_division(const hlo_vir_value_t* value) {
     case HLO_VIR_sdiv:
     case HLO_VIR_srem:
     case HLO_VIR_udiv:
-    case HLO_VIR_urem: return true;
+    case HLO_VIR_urem:
+    case HLO_VIR_icas: return true;
     default: return false;
   }
 }
@@ -404,6 +405,7 @@ static void note_epochs(walk_t* w, const hlo_vir_value_t* value) {
     case HLO_VIR_break_if: w->barrier = w->position; break;
     case HLO_VIR_store:
     case HLO_VIR_istore:
+    case HLO_VIR_icas:
     case HLO_VIR_scatter:
     case HLO_VIR_tile_store:
     case HLO_VIR_call:

@@ -219,6 +219,7 @@ typedef struct scalar_row {
 
 #define HLO_X86_PP_NP HLO_X86_NO_PREFIX
 #define HLO_X86_PP_PF3 HLO_X86_PF3
+#define HLO_X86_PP_LOCK HLO_X86_LOCK
 static const scalar_row_t kScalarRows[HLO_X86_SCALAR_COUNT] = {
 #define HLO_X86_GPR(id, pp, map, rm, mr, m, mi, digit, immediate, sizes) \
   {HLO_X86_PP_##pp, HLO_X86_##map, rm, mr, m, mi, digit, immediate, sizes},
@@ -240,7 +241,7 @@ static bool needs_byte_rex(unsigned reg) {
 static void put_scalar(hlo_x86_asm_t* as, hlo_x86_pp_t pp, hlo_x86_map_t map, unsigned opcode,
                        unsigned size, unsigned reg, const hlo_x86_rm_t* rm, bool is_byte_reg,
                        bool is_byte_rm, unsigned imm_bytes) {
-  static const uint8_t kPrefixes[] = {0, 0x66, 0xf3, 0xf2};
+  static const uint8_t kPrefixes[] = {0, 0x66, 0xf3, 0xf2, 0xf0};
   if (size == 2) hlo_x86_put8(as, 0x66);
   if (pp) hlo_x86_put8(as, kPrefixes[pp]);
   unsigned b = rm->reg == HLO_X86_NO_REG ? 0 : rm->reg >> 3 & 1;
@@ -258,7 +259,7 @@ static bool is_scalar_valid(unsigned opcode, const scalar_row_t* row, unsigned s
                             const hlo_x86_rm_t* rm) {
   bool is_size = size && (size & (size - 1)) == 0 && (row->sizes & size);
   if (!opcode || !is_size || reg >= 16 || rm->is_splat) return false;
-  if (rm->kind == HLO_X86_REGISTER) return rm->reg < 16;
+  if (rm->kind == HLO_X86_REGISTER) return rm->reg < 16 && row->pp != HLO_X86_LOCK;
   return (rm->reg < 16 || rm->reg == HLO_X86_NO_REG) &&
          (rm->index < 16 || rm->index == HLO_X86_NO_REG) && rm->index != HLO_X86_RSP;
 }

@@ -35,8 +35,10 @@ typedef enum hlo_x86_tuple {
   HLO_X86_TUPLE_T1, HLO_X86_TUPLE_T4, HLO_X86_TUPLE_M128, HLO_X86_TUPLE_REG,
 } hlo_x86_tuple_t;
 
-// As encoded in VEX and EVEX.
-typedef enum hlo_x86_pp { HLO_X86_NO_PREFIX, HLO_X86_P66, HLO_X86_PF3, HLO_X86_PF2 } hlo_x86_pp_t;
+// As encoded in VEX and EVEX, which have no LOCK.
+typedef enum hlo_x86_pp {
+  HLO_X86_NO_PREFIX, HLO_X86_P66, HLO_X86_PF3, HLO_X86_PF2, HLO_X86_LOCK,
+} hlo_x86_pp_t;
 typedef enum hlo_x86_map {
   HLO_X86_M00, HLO_X86_M0F, HLO_X86_M38, HLO_X86_M3A, HLO_X86_M5 = 5,
 } hlo_x86_map_t;

@@ -634,7 +634,7 @@ static void check_scalar(hlo_x86_asm_t* as, scalar_form_t form, hlo_x86_scalar_t
 }
 
 static bool needs_memory(hlo_x86_scalar_t insn) {
-  return insn == HLO_X86_lea || insn >= HLO_X86_prefetcht0;
+  return insn == HLO_X86_lea || insn == HLO_X86_cmpxchg || insn >= HLO_X86_prefetcht0;
 }
 
 static void check_scalar_row(hlo_x86_asm_t* as, hlo_x86_scalar_t insn, scalar_form_t form,

@@ -62,6 +62,25 @@ static void emit_istore(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   }
 }
 
+// cmpxchg compares with rax and leaves there what memory held.
+static void emit_swap(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
+  static const hlo_x86_scalar_t extensions[][2] = {{HLO_X86_movsx_8, HLO_X86_movzx_8},
+                                                   {HLO_X86_movsx_16, HLO_X86_movzx_16},
+                                                   {HLO_X86_movsxd, HLO_X86_mov}};
+  const unsigned log2_bytes = value->flags >> HLO_VIR_WIDTH_SHIFT & 3;
+  const bool is_unsigned = value->flags & HLO_VIR_UNSIGNED;
+  hlo_x86_claim(f, HLO_X86_RAX);
+  const hlo_x86_rm_t memory = hlo_x86_memory(f, value);
+  const unsigned desired = hlo_x86_in(f, value->operands[1]);
+  hlo_x86_move(f, HLO_X86_GENERAL, 8, HLO_X86_RAX, hlo_x86_in(f, value->operands[0]));
+  hlo_x86_mr(f->as, HLO_X86_cmpxchg, 1u << log2_bytes, memory, desired);
+  if (log2_bytes < 3) {
+    hlo_x86_rm(f->as, extensions[log2_bytes][is_unsigned], is_unsigned ? 4 : 8, HLO_X86_RAX,
+               hlo_x86_reg(HLO_X86_RAX));
+  }
+  hlo_x86_out_done(f, value, HLO_X86_RAX);
+}
+
 // ---- vectors
 
 static void emit_short_load(hlo_x86_fn_t* f, unsigned bytes, unsigned to, hlo_x86_rm_t memory) {
@@ -442,6 +461,7 @@ void hlo_x86_emit_memory(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   switch (value->op) {
     case HLO_VIR_store: emit_store(f, value); return;
     case HLO_VIR_istore: emit_istore(f, value); return;
+    case HLO_VIR_icas: emit_swap(f, value); return;
     case HLO_VIR_scatter: emit_scatter(f, value); return;
     case HLO_VIR_prefetch:
       hlo_x86_m(f->as, HLO_X86_prefetcht0, 4, hlo_x86_memory(f, value));
