@@ -96,6 +96,7 @@ check-full: check-ci check-ubsan check-tsan fuzz fuzz-modules
 	HLO_LAPACK_TEST_FULL=1 $(BUILD)/test/test_lib_lapack_lapack
 	HLO_RANDOM_TEST_OPERATIONS=1000000 $(BUILD)/test/test_runtime_random
 	HLOCC_TEST_PROGRAMS=10000 $(BUILD)/test/test_spmd_partition_random
+	HLO_TILE_TEST_PHASES=1000000 $(BUILD)/test/test_codegen_image_tile_program
 	HLO_STRESS_TEST_LAUNCHES=100000 $(BUILD)/test/test_runtime_collective_stress
 	HLO_FAULTS_TEST_OPERATIONS=0 $(BUILD)/test/test_runtime_collective_faults
 	HLOCC_TEST_PROGRAMS=2000 HLO_FAULTS_TEST_OPERATIONS=5 $(BUILD)/test/test_cli_collective_faults_random

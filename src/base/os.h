@@ -29,6 +29,8 @@ uint64_t hlo_os_memory_bytes(void);
 /// Process and thread numbers. A client compares the first with its own to detect a forked child.
 int64_t hlo_os_process_id(void);
 int64_t hlo_os_thread_id(void);
+/// Lets another thread that is ready run on this core.
+void hlo_os_thread_yield(void);
 
 /// Returns the core that runs this thread now.
 uint32_t hlo_os_current_cpu(void);

@@ -92,6 +92,10 @@ uint64_t hlo_os_process_ns(void) {
 int64_t hlo_os_process_id(void) {
   return getpid();
 }
+void hlo_os_thread_yield(void) {
+  sched_yield();
+}
+
 int64_t hlo_os_thread_id(void) {
   return syscall(SYS_gettid);
 }

@@ -101,9 +101,11 @@ static hlo_status_t make_tensors(const hlo_cli_t* cli, loaded_t* loaded) {
   return hlo_ok();
 }
 
+// Writes a line at once: threads may print at the same time.
 static void print_line(HLO_UNUSED void* context, const char* line) {
-  hlo_cli_write(line, strlen(line));
-  hlo_cli_write("\n", 1);
+  HLO_SCOPED_STRBUF text = {0};
+  hlo_strbuf_printf(&text, "%s\n", line);
+  hlo_cli_write(hlo_strbuf_text(&text), text.length);
 }
 
 // A kernel that is run once or several times.
@@ -117,13 +119,9 @@ typedef struct kernel_run {
 
 static hlo_status_t run_once(void* context) {
   const kernel_run_t* run = context;
-  if (run->program) {
-    const hlo_parallel_t parallel = hlo_parallel_on_pool(run->pool);
-    hlo_tile_program_run(run->program, run->buffers, &parallel);
-    return hlo_ok();
-  }
   hlo_tile_meaning_t meaning = *hlo_tile_meaning_of_reference();
   meaning.print = print_line;
+  if (run->program) return hlo_tile_program_run(run->program, run->buffers, run->pool, &meaning);
   return run->cli->find_races ? hlo_tile_kernel_find_races(run->kernel, &meaning, run->buffers)
                               : hlo_tile_kernel_run(run->kernel, &meaning, run->buffers);
 }

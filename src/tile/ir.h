@@ -269,6 +269,12 @@ hlo_status_t hlo_tile_kernel_infer(hlo_tile_kernel_t* kernel, const hlo_tile_tar
 hlo_status_t hlo_tile_kernel_place(hlo_tile_kernel_t* kernel, int64_t align_bytes,
                                    int64_t out_bytes[HLO_TILE_SPACE_COUNT]) HLO_MUST_USE;
 
+enum { HLO_TILE_PRINTED_ELEMENTS = 64 };
+/// Formats the line of a `print`, "label %3 f32 <4 | 0:4/1 lane 1>: 1 2 - 4". operands: `count`
+/// elements each; is_on: which of the first HLO_TILE_PRINTED_ELEMENTS are active; NULL: all.
+void hlo_tile_print_line(const hlo_tile_op_t* op, const void* const* operands, int64_t count,
+                         const bool* is_on, hlo_strbuf_t* out);
+
 /// The semantics of elements. `context` is the first argument of both.
 typedef struct hlo_tile_meaning {
   void* context;
@@ -276,7 +282,8 @@ typedef struct hlo_tile_meaning {
   bool (*map)(void* context, const hlo_tile_map_t* map, uint32_t operand_count,
               const hlo_dtype_t* dtypes, const void* const* operands, hlo_dtype_t dtype,
               void* result, size_t count);
-  /// Receives a line that the kernel prints, lent. NULL: printing does nothing.
+  /// Receives a line that the kernel prints, lent; from several threads at once where machine code
+  /// runs on several. NULL: printing does nothing.
   void (*print)(void* context, const char* line);
 } hlo_tile_meaning_t;
 

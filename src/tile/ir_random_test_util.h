@@ -5,12 +5,14 @@
 
 #include "tile/ir_test_util.h"
 
-enum { INPUT = 64, OUTPUT = 4096, MAX_KNOWN = 64, MAX_NESTING = 4 };
+enum { INPUT = 64, OUTPUT = 4096, MAX_KNOWN = 64, MAX_NESTING = 4, UPDATED = 8 };
 enum { FLOATS, NUMBERS, RESULTS };  // buffers
 
 // A kernel being made, and what is known at its place.
 typedef struct hlo_tile_maker {
   uint64_t random;
+  bool has_atomics;
+  hlo_tile_op_t* results;  // the reference to the output; NULL: without atomics
   hlo_tile_kernel_t* kernel;
   uint32_t nesting, iv_count, float_count, number_count, seen[HLO_TILE_OP_KIND_COUNT];
   int64_t stored;                     // elements of the output that are given away
@@ -75,6 +77,31 @@ static inline void hlo_test_put_store(hlo_tile_maker_t* m, hlo_tile_block_t* blo
                                    .operands = {hlo_test_some_float(m)},
                                    .buffer = RESULTS,
                                    .offset = offset});
+}
+
+static inline bool hlo_test_is_reduced(const hlo_tile_block_t* block) {
+  for (const hlo_tile_op_t* op = block->parent; op; op = op->block->parent) {
+    if (op->kind == HLO_TILE_OP_reduce) return true;
+  }
+  return false;
+}
+
+// Updates elements of its own in any order: sums of small numbers are exact.
+static inline void hlo_test_put_atomic(hlo_tile_maker_t* m, hlo_tile_block_t* block) {
+  if (hlo_test_is_reduced(block) || m->stored + UPDATED > OUTPUT) return;
+  hlo_expr_space_t* exprs = &m->kernel->exprs;
+  const hlo_expr_t* offset = hlo_expr_mod(exprs, some_offset(m, block), UPDATED);
+  hlo_tile_op_t fields = {
+      .kind = HLO_TILE_OP_atomic,
+      .dtype = HLO_DTYPE_F32,
+      .operand_count = 2,
+      .operands = {m->results, hlo_test_some_float(m)},
+      .index_count = 1,
+      .indices = {hlo_expr_add(exprs, offset, hlo_expr_const(exprs, m->stored))},
+      .atomic = HLO_TILE_ATOMIC_add};
+  m->stored += UPDATED;
+  hlo_tile_append(m->kernel, block, &fields);  // its result depends on the order
+  ++m->seen[fields.kind];
 }
 
 static inline void hlo_test_put_map(hlo_tile_maker_t* m, hlo_tile_block_t* block) {
@@ -252,7 +279,10 @@ static inline void hlo_test_put_ops(hlo_tile_maker_t* m, hlo_tile_block_t* block
                                   hlo_test_put_map,   hlo_test_put_map,   hlo_test_put_store,
                                   hlo_test_put_loop,  hlo_test_put_loop,  hlo_test_put_while,
                                   hlo_test_put_switch};
-  for (; count > 0; --count) puts[hlo_test_below(m, m->nesting < MAX_NESTING ? 10 : 6)](m, block);
+  for (; count > 0; --count) {
+    puts[hlo_test_below(m, m->nesting < MAX_NESTING ? 10 : 6)](m, block);
+    if (m->results && hlo_test_below(m, 6) == 0) hlo_test_put_atomic(m, block);
+  }
 }
 
 static inline hlo_tile_kernel_t* hlo_test_make_random(hlo_tile_maker_t* m, hlo_arena_t* arena,
@@ -266,6 +296,11 @@ static inline hlo_tile_kernel_t* hlo_test_make_random(hlo_tile_maker_t* m, hlo_a
   m->nesting = m->iv_count = m->float_count = m->number_count = 0, m->stored = 0;
   hlo_test_append(m, &m->kernel->body,
                   &(hlo_tile_op_t){.kind = HLO_TILE_OP_constant, .dtype = HLO_DTYPE_F32});
+  const hlo_tile_op_t reference = {.kind = HLO_TILE_OP_reference,
+                                   .dtype = HLO_DTYPE_F32,
+                                   .buffer = RESULTS,
+                                   .ref = hlo_tile_buffer_ref(&buffers[RESULTS])};
+  m->results = m->has_atomics ? hlo_tile_append(m->kernel, &m->kernel->body, &reference) : NULL;
   hlo_test_put_ops(m, &m->kernel->body, 8);
   hlo_test_put_store(m, &m->kernel->body);
   assert_true(hlo_status_is_ok(hlo_tile_kernel_renumber(m->kernel)));

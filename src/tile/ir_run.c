@@ -7,7 +7,6 @@
 #include "tile/ir_run_impl.h"
 
 static const size_t MAX_RACE_BYTES = (size_t)1 << 30;
-enum { PRINTED_ELEMENTS = 64 };
 
 int64_t hlo_run_point_count(const hlo_tile_run_t* run) {
   int64_t count = 1;
@@ -217,40 +216,16 @@ static void number_program(hlo_tile_run_t* run, const hlo_tile_op_t* op, int64_t
     hlo_dtype_store_int64(op->dtype, to + (size_t)p * bytes, number);
 }
 
-static void print_element(hlo_dtype_t dtype, const void* element, hlo_strbuf_t* out) {
-  if (hlo_dtype_is_float(dtype)) {
-    hlo_strbuf_printf(out, " %g", hlo_dtype_load_double(dtype, element));
-  } else if (hlo_dtype_is_integer(dtype) || dtype == HLO_DTYPE_PRED) {
-    hlo_strbuf_printf(out, " %" PRId64, hlo_dtype_load_int64(dtype, element));
-  } else {
-    hlo_strbuf_puts(out, " ?");
-  }
-}
-
-// "label %3 f32 <4 | 0:4/1 lane 1>: 1 2 - 4": active elements of the first ones.
+// Prints active elements of the first ones.
 static void print(hlo_tile_run_t* run, const hlo_tile_op_t* op, const void* const* operands,
                   int64_t count) {
   if (!run->meaning->print) return;
   HLO_SCOPED_STRBUF line = {0};
-  hlo_strbuf_puts(&line, op->label ? op->label : "");
-  for (uint32_t i = 0; i < op->operand_count; ++i) {
-    const hlo_tile_op_t* value = op->operands[i];
-    hlo_strbuf_printf(&line, " %%%u %s", value->number, hlo_dtype_info(value->dtype)->hlo_name);
-    if (value->layout) {
-      hlo_strbuf_putc(&line, ' ');
-      hlo_tile_layout_print(value->layout, &line);
-    }
-    hlo_strbuf_putc(&line, ':');
-    size_t bytes = hlo_dtype_size_bytes(value->dtype);
-    for (int64_t p = 0; p < count && p < PRINTED_ELEMENTS; ++p) {
-      if (hlo_run_is_on(run, p, count)) {
-        print_element(value->dtype, (const uint8_t*)operands[i] + (size_t)p * bytes, &line);
-      } else {
-        hlo_strbuf_puts(&line, " -");
-      }
-    }
-    if (count > PRINTED_ELEMENTS) hlo_strbuf_puts(&line, " ...");
+  bool is_on[HLO_TILE_PRINTED_ELEMENTS];
+  for (int64_t p = 0; p < count && p < HLO_TILE_PRINTED_ELEMENTS; ++p) {
+    is_on[p] = hlo_run_is_on(run, p, count);
   }
+  hlo_tile_print_line(op, operands, count, is_on, &line);
   run->meaning->print(run->meaning->context, hlo_strbuf_text(&line));
 }
 

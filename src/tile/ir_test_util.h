@@ -33,8 +33,13 @@ static inline bool hlo_test_map_floats(hlo_op_t op, const float* a, const float*
 static inline bool hlo_test_map_numbers(hlo_op_t op, const int32_t* a, const int32_t* b,
                                         int32_t* result, size_t count) {
   for (size_t i = 0; i < count; ++i) {
-    if (op != HLO_OP_add && op != HLO_OP_multiply) return false;
-    result[i] = op == HLO_OP_add ? a[i] + b[i] : a[i] * b[i];
+    switch (op) {
+      case HLO_OP_add: result[i] = a[i] + b[i]; break;
+      case HLO_OP_multiply: result[i] = a[i] * b[i]; break;
+      case HLO_OP_maximum: result[i] = a[i] > b[i] ? a[i] : b[i]; break;
+      case HLO_OP_minimum: result[i] = a[i] < b[i] ? a[i] : b[i]; break;
+      default: return false;
+    }
   }
   return true;
 }

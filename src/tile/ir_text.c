@@ -346,3 +346,38 @@ void hlo_tile_kernel_print(const hlo_tile_kernel_t* kernel, hlo_strbuf_t* out) {
   print_block(&kernel->body, 1, out);
   hlo_strbuf_puts(out, "}\n");
 }
+
+// ---- what kernels print
+
+static void put_element(hlo_dtype_t dtype, const void* element, hlo_strbuf_t* out) {
+  if (hlo_dtype_is_float(dtype)) {
+    hlo_strbuf_printf(out, " %g", hlo_dtype_load_double(dtype, element));
+  } else if (hlo_dtype_is_integer(dtype) || dtype == HLO_DTYPE_PRED) {
+    hlo_strbuf_printf(out, " %" PRId64, hlo_dtype_load_int64(dtype, element));
+  } else {
+    hlo_strbuf_puts(out, " ?");
+  }
+}
+
+void hlo_tile_print_line(const hlo_tile_op_t* op, const void* const* operands, int64_t count,
+                         const bool* is_on, hlo_strbuf_t* out) {
+  hlo_strbuf_puts(out, op->label ? op->label : "");
+  for (uint32_t i = 0; i < op->operand_count; ++i) {
+    const hlo_tile_op_t* value = op->operands[i];
+    const size_t bytes = hlo_dtype_size_bytes(value->dtype);
+    hlo_strbuf_printf(out, " %%%u %s", value->number, hlo_dtype_info(value->dtype)->hlo_name);
+    if (value->layout) {
+      hlo_strbuf_putc(out, ' ');
+      hlo_tile_layout_print(value->layout, out);
+    }
+    hlo_strbuf_putc(out, ':');
+    for (int64_t p = 0; p < count && p < HLO_TILE_PRINTED_ELEMENTS; ++p) {
+      if (!is_on || is_on[p]) {
+        put_element(value->dtype, (const uint8_t*)operands[i] + (size_t)p * bytes, out);
+      } else {
+        hlo_strbuf_puts(out, " -");
+      }
+    }
+    if (count > HLO_TILE_PRINTED_ELEMENTS) hlo_strbuf_puts(out, " ...");
+  }
+}

@@ -251,7 +251,7 @@ static void run_on_processor(const job_t* job, bool interprets) {
   }
   must(hlo_target_find("", false, &target));
   must(hlo_tile_program_create(job->kernel, &target, &program));
-  hlo_tile_program_run(program, job->host, NULL);
+  must(hlo_tile_program_run(program, job->host, NULL, NULL));
   hlo_tile_program_release(program);
 }
 

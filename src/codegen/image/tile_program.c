@@ -8,12 +8,15 @@
 #include "codegen/isa/isa.h"
 #include "codegen/jit/jit.h"
 #include "codegen/tiles/lower.h"
+#include "codegen/tiles/runtime.h"
 
 struct hlo_tile_program {
+  const hlo_tile_kernel_t* kernel;
   hlo_arena_t arena;
   hlo_jit_t* jit;
   hlo_env_t env;
   hlo_tile_plan_t plan;
+  bool has_threads;  // iterations wait for each other
 };
 
 // Emits, compiles and loads the phases.
@@ -23,6 +26,7 @@ static hlo_status_t load_phases(const hlo_tile_kernel_t* kernel, const hlo_targe
   module->has_scale = target->has_scale;
   module->subnormals = target->subnormals;
   hlo_tile_emit_phases(kernel, target, &program->plan, module);
+  program->has_threads = module->func_count > program->plan.phase_count;
   HLO_TRY(hlo_vir_module_status(module));
   HLO_TRY(hlo_vir_verify(module, target->vector_bytes));
   hlo_code_t code = {0};
@@ -38,6 +42,7 @@ hlo_status_t hlo_tile_program_create(const hlo_tile_kernel_t* kernel, const hlo_
   hlo_tile_program_t* program = hlo_mem_alloc_zeroed(sizeof *program);
   if (!program) return hlo_resource_exhausted("memory for the program of a kernel");
   hlo_arena_init(&program->arena, 0);
+  program->kernel = kernel;
   program->env = hlo_target_env(target);
   hlo_vir_module_t* module = NULL;
   hlo_status_t status = hlo_tile_plan_chunks(kernel, target, &program->arena, &program->plan);
@@ -64,24 +69,50 @@ uint32_t hlo_tile_program_phase_count(const hlo_tile_program_t* program) {
 }
 
 typedef struct phase_run {
+  hlo_tile_session_t* session;
   void* const* buffers;
   hlo_program_chunk_t func;
 } phase_run_t;
 
-static void run_chunk(void* arg, uint64_t index) {
-  const phase_run_t* run = arg;
-  hlo_frame_t frame = {.abi_version = HLO_PROGRAM_ABI_VERSION};
-  run->func(&frame, (void*)(uintptr_t)run->buffers, index);
+static int32_t run_chunk(void* context, size_t index) {
+  const phase_run_t* run = context;
+  hlo_frame_t frame = hlo_tile_session_frame(run->session);
+  hlo_tile_session_begin_chunk(run->session);
+  const int32_t answer = run->func(&frame, (void*)(uintptr_t)run->buffers, index);
+  hlo_tile_session_end_chunk(run->session);
+  return answer;
 }
 
-void hlo_tile_program_run(const hlo_tile_program_t* program, void* const* buffers,
-                          const hlo_parallel_t* parallel) {
+static int32_t call_iteration(HLO_UNUSED void* context, uint64_t func, hlo_frame_t* frame,
+                              uint64_t argument, uint64_t number) {
+  hlo_program_chunk_t chunk;
+  const void* address = (const void*)(uintptr_t)func;
+  memcpy(&chunk, &address, sizeof address);
+  return chunk(frame, (void*)(uintptr_t)argument, number);
+}
+
+static void run_phases(const hlo_tile_program_t* program, void* const* buffers,
+                       hlo_tile_session_t* session) {
   const hlo_env_state_t before = hlo_env_enter(&program->env);
-  for (uint32_t i = 0; i < program->plan.phase_count; ++i) {
+  int32_t answer = HLO_PROGRAM_DONE;
+  for (uint32_t i = 0; i < program->plan.phase_count && answer == HLO_PROGRAM_DONE; ++i) {
     void* address = hlo_jit_address(program->jit, i);
-    phase_run_t run = {.buffers = buffers};
+    phase_run_t run = {.session = session, .buffers = buffers};
     memcpy(&run.func, &address, sizeof address);
-    hlo_parallel_for(parallel, program->plan.chunk_counts[i], run_chunk, &run);
+    answer = hlo_pool_parallel_for(session->pool, program->plan.chunk_counts[i], run_chunk, &run);
   }
   hlo_env_leave(before);
+}
+
+hlo_status_t hlo_tile_program_run(const hlo_tile_program_t* program, void* const* buffers,
+                                  hlo_pool_t* pool, const hlo_tile_meaning_t* meaning) {
+  hlo_pool_t* own = NULL;
+  if (!pool && program->has_threads) HLO_TRY(hlo_pool_create(0, &own));
+  hlo_tile_session_t session;
+  hlo_tile_session_init(&session, program->kernel, pool ? pool : own, call_iteration, NULL);
+  session.meaning = meaning;
+  session.env = &program->env;
+  run_phases(program, buffers, &session);
+  hlo_pool_release(own);
+  return hlo_tile_session_deinit(&session);
 }

@@ -184,6 +184,7 @@ void hlo_target_init(const hlo_cpu_t* cpu, hlo_target_t* out_target) {
       .subnormals = hlo_env_default()->subnormals,
       .has_half = hlo_cpu_has(cpu, HLO_CPU_AVX512FP16) && cpu->level >= HLO_CPU_LEVEL_AVX512,
       .has_scale = cpu->level >= HLO_CPU_LEVEL_AVX512,
+      .has_threads = true,
       .has_masks = cpu->level >= HLO_CPU_LEVEL_AVX512,
       .has_parts = cpu->level >= HLO_CPU_LEVEL_AVX2,
       .has_permute = cpu->level >= HLO_CPU_LEVEL_AVX2,

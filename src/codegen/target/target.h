@@ -22,6 +22,7 @@ typedef struct hlo_target {
   bool has_half;                    // arithmetic on f16; not yet run on real hardware
   bool has_scale;                   // of the vector IR
   bool has_fma;                     // as one instruction; otherwise sums of products round twice
+  bool has_threads;                 // code may wait for other threads, and compare and swap: CPUs
   bool has_async_copies;            // of the vector IR: GPUs
   bool has_bulk_copies;             // of the vector IR: GPUs
   bool has_encoder;                 // machine code can be generated

@@ -72,6 +72,7 @@ void hlo_tile_emit_while(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
     e->path = goes_on;
   }
   hlo_vir_begin_loop(b);
+  hlo_tile_emit_poll(e, op);
   hlo_tile_emit_block(e, &op->body);
   hlo_vir_value_t* holds = hlo_tile_operand(e, condition, lanes);
   if (goes_on) {

@@ -11,6 +11,7 @@ typedef struct lane_score {
   uint32_t iv;
   int64_t adjacent, apart;
   uint32_t widest_bytes;  // of values that differ between lanes, and of vectors of positions
+  bool is_ordered;        // an atomic or a print, which has no lanes
   bool has_branch_store;  // a store of some of the lanes, where they take different paths or have
                           // masks
 } lane_score_t;
@@ -46,6 +47,7 @@ static void score_block(const hlo_tile_emitter_t* e, const hlo_tile_block_t* blo
 static void score_op(const hlo_tile_emitter_t* e, const hlo_tile_op_t* op, bool is_branch,
                      lane_score_t* score) {
   const bool is_access = hlo_tile_is_access(op);
+  score->is_ordered |= op->kind == HLO_TILE_OP_atomic || op->kind == HLO_TILE_OP_print;
   if (is_access) score_access(e, op, is_branch, score);
   if (!is_access && op->offset && (op->offset->loops >> score->iv & 1)) {
     widen(score, hlo_vir_elem_bits(hlo_position_elem(op->offset)) / 8);
@@ -105,7 +107,7 @@ static int64_t best_inside(const hlo_tile_emitter_t* e, const hlo_tile_block_t* 
 }
 
 static uint32_t lanes_of(const hlo_tile_emitter_t* e, const lane_score_t* score) {
-  if (score->has_branch_store && !e->target->has_masks) return 1;
+  if (score->is_ordered || (score->has_branch_store && !e->target->has_masks)) return 1;
   const uint32_t lanes = e->target->vector_bytes / score->widest_bytes;
   return lanes ? lanes : 1;
 }
@@ -256,6 +258,10 @@ static void emit_body(hlo_tile_emitter_t* e, HLO_UNUSED uint32_t copy, void* con
 
 void hlo_tile_emit_loop(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
   const hlo_tile_loop_t* loop = &op->loops[0];
+  if (!e->group && hlo_tile_runs_threads(op)) {
+    hlo_tile_emit_threads(e, op);
+    return;
+  }
   if (op->operand_count) {
     hlo_tile_emit_carry(e, op);
     return;

@@ -131,6 +131,7 @@ static hlo_vir_value_t* emit_op_value(hlo_tile_emitter_t* e, const hlo_tile_op_t
   switch (op->kind) {
     case HLO_TILE_OP_load:
     case HLO_TILE_OP_ref_load: return hlo_tile_emit_load(e, op);
+    case HLO_TILE_OP_atomic: return hlo_tile_emit_atomic(e, op);
     case HLO_TILE_OP_reference:
     case HLO_TILE_OP_alloc:
     case HLO_TILE_OP_slice:
@@ -165,9 +166,17 @@ void hlo_tile_emit_op(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
   switch (op->kind) {
     case HLO_TILE_OP_store:
     case HLO_TILE_OP_ref_store: hlo_tile_emit_store(e, op); return;
-    case HLO_TILE_OP_copy:
-    case HLO_TILE_OP_copy_start: hlo_tile_emit_copy(e, op); return;
-    case HLO_TILE_OP_copy_wait: return;  // copies are complete where they start
+    case HLO_TILE_OP_copy: hlo_tile_emit_copy(e, op); return;
+    case HLO_TILE_OP_copy_start:
+      hlo_tile_emit_copy(e, op);
+      hlo_tile_emit_sync(e, op);
+      return;
+    case HLO_TILE_OP_copy_wait:
+    case HLO_TILE_OP_semaphore_signal:
+    case HLO_TILE_OP_semaphore_wait:
+    case HLO_TILE_OP_barrier_arrive:
+    case HLO_TILE_OP_barrier_wait: hlo_tile_emit_sync(e, op); return;
+    case HLO_TILE_OP_print: hlo_tile_emit_print(e, op); return;
     case HLO_TILE_OP_mma: hlo_tile_emit_mma(e, op); return;
     case HLO_TILE_OP_yield: return;
     case HLO_TILE_OP_product:
@@ -182,10 +191,12 @@ void hlo_tile_emit_op(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
     default: break;
   }
   e->done[op->number] = emit_op_value(e, op);
+  if (op->kind == HLO_TILE_OP_alloc && !e->group) hlo_tile_begin_semaphores(e, op);
 }
 
 void hlo_tile_emit_block(hlo_tile_emitter_t* e, const hlo_tile_block_t* block) {
   for (const hlo_tile_op_t* op = block->first; op; op = op->next) hlo_tile_emit_op(e, op);
+  if (!e->group) hlo_tile_end_semaphores(e, block);
 }
 
 // ---- kernels
@@ -200,24 +211,42 @@ static void note_written(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
   }
 }
 
-// Gives every allocation memory of its own on the stack, whose size is returned.
-static int64_t place_allocations(hlo_tile_emitter_t* e) {
+// Returns the loop whose iterations have the function that an operation is in; NULL: the kernel's.
+static const hlo_tile_op_t* function_of(const hlo_tile_op_t* op) {
+  op = op->block->parent;
+  while (op && !hlo_tile_runs_threads(op)) op = op->block->parent;
+  return op;
+}
+
+void hlo_tile_place_allocations(hlo_tile_emitter_t* e, const hlo_tile_op_t* loop) {
   int64_t bytes = 0;
   for (const hlo_tile_op_t* op = hlo_tile_first_op(e->kernel); op; op = hlo_tile_next_op(op)) {
-    if (op->kind != HLO_TILE_OP_alloc) continue;
+    if (op->kind != HLO_TILE_OP_alloc || function_of(op) != loop) continue;
     e->stack_offsets[op->number] = bytes;
     bytes += hlo_tile_alloc_bytes(op);
   }
-  return bytes;
+  if (!bytes) return;
+  e->stack = hlo_vir_emit(e->b, HLO_VIR_stack, hlo_vir_type(HLO_VIR_INDEX, 1), 0, bytes, 0, NULL);
+}
+
+bool hlo_tile_make_values(hlo_tile_emitter_t* e) {
+  const size_t values = (size_t)e->kernel->value_count + 1;
+  e->done = hlo_arena_array(e->scratch, values, sizeof *e->done);
+  e->results = hlo_arena_array(e->scratch, values, sizeof *e->results);
+  e->shared = hlo_arena_array(e->scratch, values, sizeof *e->shared);
+  if (e->scratch->failed) return false;
+  for (const hlo_tile_op_t* op = hlo_tile_first_op(e->kernel); op; op = hlo_tile_next_op(op)) {
+    if (!hlo_tile_op_has_result(op) || !op->body.first) continue;
+    e->results[op->number] =
+        hlo_arena_array(e->scratch, HLO_TILE_MAX_OPERANDS, sizeof **e->results);
+  }
+  return !e->scratch->failed;
 }
 
 static bool make_tables(hlo_tile_emitter_t* e) {
   const hlo_tile_kernel_t* kernel = e->kernel;
   const size_t values = (size_t)kernel->value_count + 1;
   e->ops = hlo_arena_array(e->scratch, values, sizeof *e->ops);
-  e->done = hlo_arena_array(e->scratch, values, sizeof *e->done);
-  e->results = hlo_arena_array(e->scratch, values, sizeof *e->results);
-  e->shared = hlo_arena_array(e->scratch, values, sizeof *e->shared);
   e->stack_offsets = hlo_arena_array(e->scratch, values, sizeof *e->stack_offsets);
   e->is_written =
       hlo_arena_array(e->scratch, (size_t)kernel->buffer_count + 1, sizeof *e->is_written);
@@ -227,13 +256,9 @@ static bool make_tables(hlo_tile_emitter_t* e) {
   if (e->scratch->failed) return false;
   for (const hlo_tile_op_t* op = hlo_tile_first_op(kernel); op; op = hlo_tile_next_op(op)) {
     note_written(e, op);
-    if (!hlo_tile_op_has_result(op)) continue;
-    e->ops[op->number] = op;
-    if (!op->body.first) continue;
-    e->results[op->number] =
-        hlo_arena_array(e->scratch, HLO_TILE_MAX_OPERANDS, sizeof **e->results);
+    if (hlo_tile_op_has_result(op)) e->ops[op->number] = op;
   }
-  return !e->scratch->failed;
+  return hlo_tile_make_values(e);
 }
 
 void hlo_tile_emit(const hlo_tile_kernel_t* kernel, const hlo_target_t* target,
@@ -257,15 +282,12 @@ void hlo_tile_emit(const hlo_tile_kernel_t* kernel, const hlo_target_t* target,
     hlo_vir_module_fail(b->module, hlo_arena_status(&scratch));
     return;
   }
-  const int64_t stack_bytes = e.group ? 0 : place_allocations(&e);
-  if (stack_bytes) {
-    e.stack =
-        hlo_vir_emit(b, HLO_VIR_stack, hlo_vir_type(HLO_VIR_INDEX, 1), 0, stack_bytes, 0, NULL);
-  }
+  if (!e.group) hlo_tile_place_allocations(&e, NULL);
   for (const hlo_tile_op_t* op = kernel->body.first; op; op = op->next) {
     if (!phase || op == phase || !hlo_tile_is_phase(op)) hlo_tile_emit_op(&e, op);
     if (op == phase) break;
   }
+  if (!e.group) hlo_tile_end_semaphores(&e, &kernel->body);
   if (exprs.is_exceeded) {
     hlo_vir_module_fail(b->module, hlo_resource_exhausted(
                                        "the index expressions of %s are too long", kernel->name));
@@ -301,10 +323,16 @@ static void emit_phase_func(const hlo_tile_kernel_t* kernel, const hlo_target_t*
 void hlo_tile_emit_phases(const hlo_tile_kernel_t* kernel, const hlo_target_t* target,
                           const hlo_tile_plan_t* plan, hlo_vir_module_t* module) {
   const hlo_tile_op_t* phase = plan->is_whole ? NULL : kernel->body.first;
+  // The functions of phases are the first ones; those of iterations that wait follow.
+  hlo_vir_func_t* first = NULL;
   for (uint32_t number = 0; number < plan->phase_count; ++number) {
-    while (phase && !hlo_tile_is_phase(phase)) phase = phase->next;
     hlo_vir_func_t* func = hlo_vir_func_create(module, kernel->name, 3, false);
-    emit_phase_func(kernel, target, plan, number, phase, func);
+    if (!first) first = func;
+  }
+  for (uint32_t number = 0; number < plan->phase_count; ++number, first = first->next) {
+    while (phase && !hlo_tile_is_phase(phase)) phase = phase->next;
+    if (!hlo_status_is_ok(hlo_vir_module_status(module))) return;
+    emit_phase_func(kernel, target, plan, number, phase, first);
     if (phase) phase = phase->next;
   }
 }

@@ -7,6 +7,7 @@
 #include "codegen/math/scalar.h"
 #include "codegen/tiles/lower.h"
 #include "codegen/tiles/position.h"
+#include "codegen/tiles/runtime.h"
 #include "codegen/vir/interval.h"
 
 enum {
@@ -77,10 +78,11 @@ hlo_element_address_t hlo_tile_emit_address(hlo_tile_emitter_t* e, hlo_vir_value
 // ---- memory (memory.c)
 
 /// Returns true if an operation's elements are those of a buffer or reference at an index: load,
-/// store, ref_load, ref_store.
+/// store, ref_load, ref_store, atomic.
 static inline bool hlo_tile_is_access(const hlo_tile_op_t* op) {
   return op->kind == HLO_TILE_OP_load || op->kind == HLO_TILE_OP_store ||
-         op->kind == HLO_TILE_OP_ref_load || op->kind == HLO_TILE_OP_ref_store;
+         op->kind == HLO_TILE_OP_ref_load || op->kind == HLO_TILE_OP_ref_store ||
+         op->kind == HLO_TILE_OP_atomic;
 }
 /// Returns the distance of an access from the start of its buffer or reference, in elements; for
 /// other operations their offset, if they have one.
@@ -89,6 +91,10 @@ const hlo_expr_t* hlo_tile_offset(hlo_expr_space_t* exprs, const hlo_tile_op_t* 
 bool hlo_tile_stays_inside(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op);
 hlo_vir_value_t* hlo_tile_emit_load(hlo_tile_emitter_t* e, const hlo_tile_op_t* op);
 void hlo_tile_emit_store(hlo_tile_emitter_t* e, const hlo_tile_op_t* op);
+/// Returns where the only element of an access is, and the mask (NULL: none) without which there
+/// may be none; false: there never is one.
+bool hlo_tile_find_element(hlo_tile_emitter_t* e, const hlo_tile_op_t* op,
+                           hlo_element_address_t* out_address, hlo_vir_value_t** out_mask);
 
 // ---- references (reference.c, mma.c)
 
@@ -102,10 +108,15 @@ hlo_tile_copy_loops_t hlo_tile_merge_dims(const hlo_tile_op_t* from, const hlo_t
 
 /// Returns the flags of loads from a reference.
 uint32_t hlo_tile_ref_flags(const hlo_tile_emitter_t* e, const hlo_tile_op_t* ref);
+/// Returns the bytes from one element of a reference to the next one.
+static inline int64_t hlo_tile_ref_element_bytes(const hlo_tile_op_t* ref) {
+  const bool is_semaphore =
+      ref->ref.space == HLO_TILE_SPACE_semaphore || ref->ref.space == HLO_TILE_SPACE_barrier;
+  return is_semaphore ? HLO_TILE_SEMAPHORE_BYTES : (int64_t)hlo_dtype_size_bytes(ref->dtype);
+}
 /// Returns the bytes that an allocation takes on the stack, a multiple of 64.
 static inline int64_t hlo_tile_alloc_bytes(const hlo_tile_op_t* op) {
-  const int64_t bytes = hlo_tile_ref_count(op) * (int64_t)hlo_dtype_size_bytes(op->dtype);
-  return (bytes + 63) / 64 * 64;
+  return (hlo_tile_ref_count(op) * hlo_tile_ref_element_bytes(op) + 63) / 64 * 64;
 }
 /// Returns where a slice starts along a dimension: a part that would leave its reference is moved
 /// inside.
@@ -117,10 +128,43 @@ void hlo_tile_emit_copy(hlo_tile_emitter_t* e, const hlo_tile_op_t* op);
 void hlo_tile_emit_mma(hlo_tile_emitter_t* e, const hlo_tile_op_t* op);
 hlo_vir_value_t* hlo_tile_emit_guard(hlo_tile_emitter_t* e, const hlo_tile_op_t* op);
 
+// ---- iterations that wait for each other (sync.c)
+
+/// Returns true if the iterations of a parallel loop wait for each other: for what is signalled, or
+/// written, outside of the iteration that waits.
+bool hlo_tile_runs_threads(const hlo_tile_op_t* op);
+/// Runs the iterations of such a loop.
+void hlo_tile_emit_threads(hlo_tile_emitter_t* e, const hlo_tile_op_t* op);
+/// Returns true if an allocation counts signals or arrivals; false also for semaphores of copies
+/// that are waited for in their own iteration, which are complete by then.
+bool hlo_tile_is_counted(const hlo_tile_op_t* alloc);
+/// Emits a signal, an arrival, a wait, or the signal of an asynchronous copy.
+void hlo_tile_emit_sync(hlo_tile_emitter_t* e, const hlo_tile_op_t* op);
+void hlo_tile_begin_semaphores(hlo_tile_emitter_t* e, const hlo_tile_op_t* alloc);
+/// Checks that nothing is left in the semaphores and barriers of a block.
+void hlo_tile_end_semaphores(hlo_tile_emitter_t* e, const hlo_tile_block_t* block);
+/// Lets other iterations run in a `while` that polls memory.
+void hlo_tile_emit_poll(hlo_tile_emitter_t* e, const hlo_tile_op_t* loop);
+
+// ---- atomics and prints (atomic.c)
+
+/// Returns true for an atomic whose results depend on the order of updates.
+bool hlo_tile_is_ordered_atomic(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op);
+/// Returns the element before the update.
+hlo_vir_value_t* hlo_tile_emit_atomic(hlo_tile_emitter_t* e, const hlo_tile_op_t* op);
+/// Returns true if the points of the tile that an operation is in are visited one after the other,
+/// tile by tile, where no loop has lanes.
+bool hlo_tile_visits_in_order(const hlo_tile_op_t* op);
+void hlo_tile_emit_print(hlo_tile_emitter_t* e, const hlo_tile_op_t* op);
+
 // ---- blocks and loops (lower.c, loop.c)
 
 /// Returns true if an operation writes memory, its regions apart (plan.c).
 bool hlo_tile_writes(const hlo_tile_op_t* op);
+/// Makes the tables of values, which an iteration that waits for others has of its own.
+bool hlo_tile_make_values(hlo_tile_emitter_t* e);
+/// Gives the allocations of the function of a loop's iterations (NULL: of the kernel) memory.
+void hlo_tile_place_allocations(hlo_tile_emitter_t* e, const hlo_tile_op_t* loop);
 
 void hlo_tile_emit_block(hlo_tile_emitter_t* e, const hlo_tile_block_t* block);
 void hlo_tile_emit_op(hlo_tile_emitter_t* e, const hlo_tile_op_t* op);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tile IR as vector IR gives the results of Tile IR's interpreter, on targets with and without
-// masks, whole and in chunks; every access is checked.
+// masks, whole and in chunks; every access is checked, but those of iterations that wait for each
+// other, whose memory several functions share.
 #include "codegen/tiles/lower.h"
 #include "base/program_abi.h"
+#include "codegen/tiles/runtime.h"
 #include "codegen/vir/interp.h"
 #include "tile/ir_random_test_util.h"
 
-enum { KERNELS = 200, MAX_BUFFERS = 4 };
+enum { KERNELS = 200, MAX_BUFFERS = 4, THREADS = 2 };
 
 static const char* const CPUS[] = {"sse2", "avx2", "avx512"};
 
@@ -21,11 +23,32 @@ static size_t bytes_of(const hlo_tile_buffer_t* buffer) {
   return (size_t)buffer->element_count * hlo_dtype_size_bytes(buffer->dtype);
 }
 
+static void keep_line(void* context, const char* line) {
+  hlo_strbuf_printf(context, "%s\n", line);
+}
+
+static hlo_tile_meaning_t meaning_with(hlo_strbuf_t* lines) {
+  return (hlo_tile_meaning_t){.map = hlo_test_map, .context = lines, .print = keep_line};
+}
+
+static int32_t call_iteration(void* context, uint64_t func, hlo_frame_t* frame, uint64_t argument,
+                              uint64_t number) {
+  const hlo_vir_interp_options_t options = {0};
+  const uint64_t params[3] = {(uintptr_t)frame, argument, number};
+  int32_t answer;
+  check(hlo_vir_interp_run((const hlo_vir_func_t*)(uintptr_t)func, params, &options, &answer),
+        context);
+  return answer;
+}
+
 // Runs the phases of a kernel in the interpreter of vector IR, their chunks backwards.
 static void run_lowered(const hlo_tile_kernel_t* kernel, const hlo_target_t* target,
-                        void* const* buffers) {
+                        void* const* buffers, hlo_strbuf_t* lines) {
   HLO_SCOPED_ARENA arena = {0};
   hlo_tile_plan_t plan;
+  hlo_pool_t* pool;
+  hlo_tile_session_t session;
+  const hlo_tile_meaning_t meaning = meaning_with(lines);
   hlo_vir_module_t* module;
   check(hlo_tile_check_lowering(kernel, target), kernel);
   check(hlo_tile_plan_chunks(kernel, target, &arena, &plan), kernel);
@@ -38,17 +61,25 @@ static void run_lowered(const hlo_tile_kernel_t* kernel, const hlo_target_t* tar
     const hlo_tile_buffer_t* buffer = &kernel->buffers[i];
     ranges[i + 1] = (hlo_vir_range_t){buffers[i], bytes_of(buffer), buffer->is_output};
   }
-  const hlo_vir_interp_options_t options = {true, kernel->buffer_count + 1, ranges};
-  hlo_frame_t frame = {.abi_version = HLO_PROGRAM_ABI_VERSION};
+  const bool has_threads = module->func_count > plan.phase_count;
+  const hlo_vir_interp_options_t options = {!has_threads, kernel->buffer_count + 1, ranges};
+  check(hlo_pool_create(THREADS, &pool), kernel);
+  hlo_tile_session_init(&session, kernel, pool, call_iteration, (void*)(uintptr_t)kernel);
+  session.meaning = &meaning;
+  hlo_frame_t frame = hlo_tile_session_frame(&session);
   const hlo_vir_func_t* func = module->first_func;
   for (uint32_t phase = 0; phase < plan.phase_count; ++phase, func = func->next) {
     for (uint64_t chunk = plan.chunk_counts[phase]; chunk-- > 0;) {
       const uint64_t params[3] = {(uintptr_t)&frame, (uintptr_t)buffers, chunk};
       int32_t answer;
+      hlo_tile_session_begin_chunk(&session);
       check(hlo_vir_interp_run(func, params, &options, &answer), kernel);
+      hlo_tile_session_end_chunk(&session);
       assert_int_equal(answer, 0);
     }
   }
+  check(hlo_tile_session_deinit(&session), kernel);
+  hlo_pool_release(pool);
   hlo_vir_module_release(module);
 }
 
@@ -90,14 +121,18 @@ static void compare(const hlo_tile_kernel_t* kernel) {
     expected[i] = hlo_arena_alloc(&arena, bytes_of(&kernel->buffers[i]));
     results[i] = hlo_arena_alloc(&arena, bytes_of(&kernel->buffers[i]));
   }
+  HLO_SCOPED_STRBUF wanted = {0};
+  const hlo_tile_meaning_t meaning = meaning_with(&wanted);
   fill_buffers(kernel, expected);
-  check(hlo_tile_kernel_run(kernel, &MEANING, expected), kernel);
+  check(hlo_tile_kernel_run(kernel, &meaning, expected), kernel);
   for (size_t i = 0; i < sizeof CPUS / sizeof *CPUS; ++i) {
     hlo_target_t target;
     check(hlo_target_find(CPUS[i], true, &target), kernel);
     fill_buffers(kernel, results);
-    run_lowered(kernel, &target, results);
+    HLO_SCOPED_STRBUF lines = {0};
+    run_lowered(kernel, &target, results, &lines);
     expect_equal(kernel, CPUS[i], results, expected);
+    assert_string_equal(hlo_strbuf_text(&lines), hlo_strbuf_text(&wanted));
   }
 }
 
@@ -106,6 +141,7 @@ static void random_kernels(void** unused) {
   hlo_tile_maker_t maker = {0};
   for (uint32_t n = 0; n < KERNELS; ++n) {
     HLO_SCOPED_ARENA arena = {0};
+    maker.has_atomics = n % 2;
     compare(hlo_test_make_random(&maker, &arena, n));
   }
 }
@@ -198,6 +234,101 @@ static void kernels_with_references(void** unused) {
   }
 }
 
+// Updates of every kind and of several types, with masks, outside, in branches; whose results are
+// used; of scratch memory that phases share.
+static void atomics(void** unused) {
+  (void)unused;
+  static const char* const texts[] = {
+      "kernel sums version 3 {\n buffer f32[64]\n buffer s32[64]\n buffer f32[8] out\n"
+      " buffer s32[8] out\n %0 = reference 2 : f32[8]\n %1 = reference 3 : s32[8]\n"
+      " parallel d0 = 0..64 by 16 {\n  %2 = load 0 [d0] : f32\n  %3 = load 1 [d0] : s32\n"
+      "  %4 = atomic add [(clamp(%3, 0, 9) mod 8)] %0, %2 : f32\n"
+      "  %5 = atomic add [(d0 mod 8)] %1, %3 : s32\n }\n}\n",
+      "kernel extremes version 3 {\n buffer f32[64]\n buffer s32[64]\n buffer f32[8] out\n"
+      " buffer s32[8] out\n %0 = reference 2 : f32[8]\n %1 = reference 3 : s32[8]\n"
+      " parallel d0 = 0..64 by 16 {\n  %2 = load 0 [d0] : f32\n  %3 = load 1 [d0] : s32\n"
+      "  %4 = constant 0x40000000 : f32\n  %5 = map compare LT %2, %4 : pred\n"
+      "  %6 = atomic max [(d0 mod 8)] mask %0, %2, %5 : f32\n"
+      "  if %5 {\n   %7 = atomic min [(d0 mod 8)] %1, %3 : s32\n  }\n }\n}\n",
+      "kernel order version 3 {\n buffer f32[64]\n buffer s32[64]\n buffer f32[64] out\n"
+      " buffer s32[4] out\n %0 = reference 2 : f32[64]\n %1 = reference 3 : s32[4]\n"
+      " %2 = constant 0x00000001 : s32\n parallel d0 = 0..64 by 16 {\n"
+      "  %3 = load 1 [d0] : s32\n  %4 = atomic exchange [0] %1, %3 : s32\n"
+      "  %5 = atomic compare_exchange [1] %1, %4, %3 : s32\n"
+      "  %6 = index [clamp(%5, -5, 9)] : f32\n  ref_store [d0] %0, %6\n }\n}\n",
+      "kernel bytes version 3 {\n buffer s8[40]\n buffer bf16[40]\n buffer s8[4] out\n"
+      " buffer bf16[4] out\n %0 = reference 2 : s8[4]\n %1 = reference 3 : bf16[4]\n"
+      " for d0 = 0..40 by 16 {\n  %2 = load 0 [d0] : s8\n  %3 = load 1 [d0] : bf16\n"
+      "  %4 = atomic exchange [(d0 mod 4)] %0, %2 : s8\n"
+      "  %5 = atomic exchange [(3*d0 mod 4)] %1, %3 : bf16\n }\n}\n",
+      "kernel truth version 3 {\n buffer pred[8] out\n buffer f64[8] out\n"
+      " %0 = reference 0 : pred[8]\n %1 = constant 0x01 : pred\n %2 = reference 1 : f64[8]\n"
+      " %3 = atomic exchange [3] %0, %1 : pred\n %4 = index [7] : f64\n"
+      " %5 = atomic exchange [4] %2, %4 : f64\n %6 = atomic compare_exchange [2] %2, %5, %4 : f64\n"
+      "}\n",
+      "kernel scratch version 3 {\n buffer f32[64]\n buffer s32[64]\n buffer s32[8] out\n"
+      " %0 = alloc near : s32[8]\n %1 = constant 0x00000000 : s32\n %2 = reference 2 : s32[8]\n"
+      " for d0 = 0..8 by 8 {\n  ref_store [d0] %0, %1\n }\n parallel d1 = 0..64 by 8 {\n"
+      "  %3 = load 1 [d1] : s32\n  %4 = atomic add [(d1 div 8)] %0, %3 : s32\n }\n"
+      " copy %0, %2\n}\n",
+  };
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
+    HLO_SCOPED_ARENA arena = {0};
+    compare(hlo_test_parsed(&arena, texts[i]));
+  }
+}
+
+static void phases_share_allocations(void** unused) {
+  (void)unused;
+  HLO_SCOPED_ARENA arena = {0};
+  compare(hlo_test_parsed(
+      &arena,
+      "kernel shared version 3 {\n buffer f32[64]\n buffer f32[64] out\n buffer f32[8] out\n"
+      " %0 = alloc near : f32[64]\n for d0 = 0..64 by 16 {\n  %1 = load 0 [d0] : f32\n"
+      "  ref_store [d0] %0, %1\n }\n for d1 = 0..8 by 8 {\n  %2 = index [d1] : f32\n"
+      "  store 2 [d1] %2\n }\n parallel d2 = 0..64 by 16 {\n  %3 = ref_load [63 + -1*d2] %0 : f32\n"
+      "  store 1 [d2] %3\n }\n}\n"));
+}
+
+static void prints(void** unused) {
+  (void)unused;
+  HLO_SCOPED_ARENA arena = {0};
+  compare(hlo_test_parsed(
+      &arena,
+      "kernel shown version 3 {\n buffer f32[64]\n buffer s32[64]\n buffer f32[64] out\n"
+      " parallel d0 = 0..3 by 1 {\n  %0 = index [d0] : s32\n  print \"row\" %0\n"
+      "  for d1 = 0..10 by 4 {\n   %1 = load 0 [10*d0 + d1] : f32\n   store 2 [10*d0 + d1] %1\n"
+      "   print \"both\" %1, %0\n  }\n }\n for d2 = 0..6 by 2 {\n  for d3 = 0..3 by 8 {\n"
+      "   %2 = load 1 [d2 + 6*d3] : s32\n   print \"columns\" %2\n  }\n }\n print \"end\"\n}\n"));
+}
+
+// Iterations in the interpreter of vector IR, so that tools that find races see all accesses.
+static void threads(void** unused) {
+  (void)unused;
+  HLO_SCOPED_ARENA arena = {0};
+  compare(hlo_test_parsed(
+      &arena,
+      "kernel ring version 3 {\n buffer f32[64]\n buffer f32[64] out\n"
+      " %0 = alloc near : f32[2, 4]\n %1 = alloc barrier arrivals 4 : s32[1]\n"
+      " %2 = reference 1 : f32[64]\n parallel d0 = 0..4 by 1 {\n  %3 = load 0 [d0] : f32\n"
+      "  ref_store [0, d0] %0, %3\n  barrier_arrive %1\n  barrier_wait [0] %1\n"
+      "  for d1 = 0..6 by 1 {\n   %4 = ref_load [(d1 mod 2), (1 + d0 mod 4)] %0 : f32\n"
+      "   %5 = ref_load [(d1 mod 2), (3 + d0 mod 4)] %0 : f32\n   %6 = map add %4, %5 : f32\n"
+      "   ref_store [(1 + d1 mod 2), d0] %0, %6\n   barrier_arrive %1\n"
+      "   barrier_wait [1 + d1] %1\n   ref_store [4*d1 + d0] %2, %6\n  }\n }\n}\n"));
+  compare(hlo_test_parsed(
+      &arena,
+      "kernel handed version 3 {\n buffer s32[64]\n buffer s32[1] out\n %0 = alloc near : s32[1]\n"
+      " %1 = alloc semaphore : s32[1]\n %2 = alloc semaphore : s32[1]\n"
+      " %3 = reference 1 : s32[1]\n semaphore_signal 1 %2\n parallel d0 = 0..2 by 1 {\n"
+      "  %4 = index [d0] : s32\n  switch %4 {\n   for d1 = 0..50 by 1 {\n"
+      "    semaphore_wait 1 %2\n    %5 = load 0 [d1] : s32\n    ref_store [0] %0, %5\n"
+      "    semaphore_signal 1 %1\n   }\n  } {\n   for d2 = 0..50 by 1 {\n"
+      "    semaphore_wait 1 %1\n    %6 = ref_load [0] %0 : s32\n    %7 = ref_load [0] %3 : s32\n"
+      "    %8 = map add %6, %7 : s32\n    ref_store [0] %3, %8\n    semaphore_signal 1 %2\n   }\n"
+      "   semaphore_wait 1 %2\n  }\n }\n}\n"));
+}
+
 static void refused(void** unused) {
   (void)unused;
   static const char* const texts[][2] = {
@@ -207,9 +338,20 @@ static void refused(void** unused) {
        "tile"},
       {"kernel large version 3 {\n buffer f32[1] out\n %0 = alloc near : f32[1000000]\n}\n",
        "machine code for large: alloc: the allocations of the kernel take more than 1 MiB"},
-      {"kernel waits version 3 {\n buffer f32[1] out\n %0 = alloc semaphore : s32[1]\n"
-       " semaphore_wait 1 %0\n}\n",
-       "machine code for waits: semaphore_wait: no code is made for it"},
+      {"kernel many version 3 {\n buffer f32[1] out\n %0 = alloc semaphore : s32[1]\n"
+       " parallel d0 = 0..257 by 1 {\n  semaphore_wait 1 %0\n }\n}\n",
+       "machine code for many: parallel: more than 256 of its iterations wait for each other"},
+      {"kernel summed version 3 {\n buffer f32[8] out\n %0 = reference 0 : f32[8]\n"
+       " %1 = reduce add over d0 = 0..8 by 8 : f32 {\n  %2 = index [d0] : f32\n"
+       "  %3 = atomic add [0] %0, %2 : f32\n  yield %3\n }\n store 0 [0] %1\n}\n",
+       "machine code for summed: atomic: it is inside of a reduction"},
+      {"kernel read version 3 {\n buffer s32[8] out\n %0 = reference 0 : s32[8]\n"
+       " for d0 = 0..8 by 8 {\n  %1 = index [d0] : s32\n  %2 = atomic add [0] %0, %1 : s32\n"
+       "  %3 = ref_load [0] %0 : s32\n  ref_store [d0] %0, %3\n }\n}\n",
+       "machine code for read: atomic: other elements of its memory are accessed in the same tile"},
+      {"kernel shown version 3 {\n buffer s32[8] out\n for d0 = 0..8 by 4 {\n"
+       "  for d1 = 0..2 by 1 {\n   %0 = index [d0] : s32\n   print \"inside\" %0\n  }\n }\n}\n",
+       "machine code for shown: print: its tile is not visited in order"},
       {"kernel pairs version 1 {\n buffer c64[64]\n buffer c64[64] out\n %0 = load 0 [3] : c64\n"
        " store 1 [3] %0\n}\n",
        "machine code for pairs: load: registers do not hold its element type"},
@@ -219,6 +361,7 @@ static void refused(void** unused) {
   for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
     HLO_SCOPED_ARENA arena = {0};
     hlo_status_t status = hlo_tile_check_lowering(hlo_test_parsed(&arena, texts[i][0]), &target);
+    if (hlo_status_is_ok(status)) fail_msg("not refused: %s", texts[i][1]);
     assert_int_equal(hlo_status_code(status), HLO_STATUS_UNIMPLEMENTED);
     assert_string_equal(hlo_status_message(status), texts[i][1]);
     hlo_status_release(status);
@@ -230,6 +373,10 @@ int main(void) {
       cmocka_unit_test(random_kernels),
       cmocka_unit_test(written_kernels),
       cmocka_unit_test(kernels_with_references),
+      cmocka_unit_test(atomics),
+      cmocka_unit_test(phases_share_allocations),
+      cmocka_unit_test(prints),
+      cmocka_unit_test(threads),
       cmocka_unit_test(refused),
   };
   return cmocka_run_group_tests_name("codegen/tiles/lower", tests, NULL, NULL);

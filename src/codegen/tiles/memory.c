@@ -57,7 +57,8 @@ static hlo_vir_value_t* zeros_of(hlo_tile_emitter_t* e, hlo_dtype_t dtype, uint3
 // ---- accesses
 
 static bool is_of_reference(const hlo_tile_op_t* op) {
-  return op->kind == HLO_TILE_OP_ref_load || op->kind == HLO_TILE_OP_ref_store;
+  return op->kind == HLO_TILE_OP_ref_load || op->kind == HLO_TILE_OP_ref_store ||
+         op->kind == HLO_TILE_OP_atomic;
 }
 
 static const hlo_expr_t* same_atom(void* context, const hlo_expr_atom_t* atom) {
@@ -147,6 +148,17 @@ static hlo_element_address_t address_of(hlo_tile_emitter_t* e, const tile_memory
                                          hlo_vir_iconst(e->b, size));
   bytes = hlo_tile_swizzled(e, memory->swizzle, bytes);
   return (hlo_element_address_t){.base = hlo_vir_index(e->b, HLO_VIR_iadd, memory->base, bytes)};
+}
+
+bool hlo_tile_find_element(hlo_tile_emitter_t* e, const hlo_tile_op_t* op,
+                           hlo_element_address_t* out_address, hlo_vir_value_t** out_mask) {
+  const tile_memory_t memory = find_memory(e, op);
+  if (memory.is_empty) return false;
+  hlo_vir_value_t* given =
+      op->is_masked ? hlo_tile_operand(e, op->operands[op->operand_count - 1], 1) : NULL;
+  *out_mask = both(e, given, emit_inside(e, op, 1));
+  *out_address = address_of(e, &memory);
+  return true;
 }
 
 // ---- loads

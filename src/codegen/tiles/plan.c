@@ -122,6 +122,44 @@ static hlo_status_t check_alloc(lowering_check_t* c, const hlo_tile_op_t* op) {
   return hlo_ok();
 }
 
+static hlo_status_t refuse_kind(const lowering_check_t* c, const hlo_tile_op_t* op) {
+  return refuse_op(c, op, "no code is made for it");
+}
+
+// Every iteration that waits has a thread.
+static hlo_status_t check_threads(const lowering_check_t* c, const hlo_tile_op_t* op) {
+  enum { MOST_THREADS = 256 };
+  const hlo_tile_loop_t* loop = &op->loops[0];
+  if (!c->target->has_threads || !hlo_tile_runs_threads(op)) return hlo_ok();
+  if ((loop->end - loop->low) / loop->step < MOST_THREADS) return hlo_ok();
+  return refuse_op(c, op, "more than 256 of its iterations wait for each other");
+}
+
+static hlo_status_t check_sync(const lowering_check_t* c, const hlo_tile_op_t* op) {
+  const hlo_tile_op_t* root = hlo_tile_ref_root(op->operands[op->operand_count - 1]);
+  return !hlo_tile_is_counted(root) || c->target->has_threads ? hlo_ok() : refuse_kind(c, op);
+}
+
+static bool is_in_reduction(const hlo_tile_op_t* op) {
+  for (op = op->block->parent; op; op = op->block->parent) {
+    if (op->kind == HLO_TILE_OP_reduce) return true;
+  }
+  return false;
+}
+
+static hlo_status_t check_atomic(const lowering_check_t* c, const hlo_tile_op_t* op) {
+  if (!c->target->has_threads) return refuse_kind(c, op);
+  return is_in_reduction(op) ? refuse_op(c, op, "it is inside of a reduction") : hlo_ok();
+}
+
+static hlo_status_t check_print(const lowering_check_t* c, const hlo_tile_op_t* op) {
+  enum { MOST_POINTS = 4096 };
+  if (!c->target->has_threads) return refuse_kind(c, op);
+  if (!hlo_tile_visits_in_order(op)) return refuse_op(c, op, "its tile is not visited in order");
+  if (hlo_tile_point_room(op) > MOST_POINTS) return refuse_op(c, op, "its tile is too large");
+  return hlo_ok();
+}
+
 static hlo_status_t check_op(lowering_check_t* c, const hlo_tile_op_t* op) {
   HLO_TRY(check_types(c, op));
   switch (op->kind) {
@@ -135,7 +173,6 @@ static hlo_status_t check_op(lowering_check_t* c, const hlo_tile_op_t* op) {
     case HLO_TILE_OP_result:
     case HLO_TILE_OP_yield:
     case HLO_TILE_OP_for:
-    case HLO_TILE_OP_parallel:
     case HLO_TILE_OP_while:
     case HLO_TILE_OP_switch:
     case HLO_TILE_OP_argument:
@@ -147,16 +184,23 @@ static hlo_status_t check_op(lowering_check_t* c, const hlo_tile_op_t* op) {
     case HLO_TILE_OP_ref_load:
     case HLO_TILE_OP_ref_store:
     case HLO_TILE_OP_copy:
-    case HLO_TILE_OP_copy_start:
-    case HLO_TILE_OP_copy_wait:
     case HLO_TILE_OP_program_id:
     case HLO_TILE_OP_num_programs: return hlo_ok();
+    case HLO_TILE_OP_parallel: return check_threads(c, op);
+    case HLO_TILE_OP_copy_start:
+    case HLO_TILE_OP_copy_wait:
+    case HLO_TILE_OP_semaphore_signal:
+    case HLO_TILE_OP_semaphore_wait:
+    case HLO_TILE_OP_barrier_arrive:
+    case HLO_TILE_OP_barrier_wait: return check_sync(c, op);
+    case HLO_TILE_OP_atomic: return check_atomic(c, op);
+    case HLO_TILE_OP_print: return check_print(c, op);
     case HLO_TILE_OP_alloc: return check_alloc(c, op);
     case HLO_TILE_OP_mma: return check_mma(c, op);
     case HLO_TILE_OP_bitcast: return check_bitcast(c, op);
     case HLO_TILE_OP_map: return check_map(c, op);
     case HLO_TILE_OP_reduce: return check_reduce(c, op);
-    default: return refuse_op(c, op, "no code is made for it");
+    default: return refuse_kind(c, op);
   }
 }
 
@@ -189,11 +233,17 @@ static bool is_by_point(const hlo_tile_op_t* tile, const hlo_expr_t* offset) {
   return true;
 }
 
+// Returns the reference in which an access has its offset; NULL: the whole buffer.
+static const hlo_tile_op_t* part_of(const hlo_tile_op_t* op) {
+  const bool is_ref = op->kind != HLO_TILE_OP_load && op->kind != HLO_TILE_OP_store;
+  return is_ref && op->operands[0]->kind != HLO_TILE_OP_reference ? op->operands[0] : NULL;
+}
+
 // Returns true if two accesses may be of the same memory at different points.
 static bool may_meet(const lowering_check_t* c, const hlo_tile_op_t* tile, const hlo_tile_op_t* a,
                      const hlo_tile_op_t* b) {
-  const bool is_ref = a->kind == HLO_TILE_OP_ref_load || a->kind == HLO_TILE_OP_ref_store;
-  const bool is_other_ref = b->kind == HLO_TILE_OP_ref_load || b->kind == HLO_TILE_OP_ref_store;
+  const bool is_ref = a->kind != HLO_TILE_OP_load && a->kind != HLO_TILE_OP_store;
+  const bool is_other_ref = b->kind != HLO_TILE_OP_load && b->kind != HLO_TILE_OP_store;
   const hlo_tile_op_t* root = is_ref ? hlo_tile_ref_root(a->operands[0]) : NULL;
   const hlo_tile_op_t* other = is_other_ref ? hlo_tile_ref_root(b->operands[0]) : NULL;
   const bool is_alloc = root && root->kind == HLO_TILE_OP_alloc;
@@ -202,12 +252,18 @@ static bool may_meet(const lowering_check_t* c, const hlo_tile_op_t* tile, const
   } else if ((root ? root->buffer : a->buffer) != (other ? other->buffer : b->buffer)) {
     return false;
   }
-  // Starts of different references are unknown here.
-  if (is_ref != is_other_ref || (is_ref && a->operands[0] != b->operands[0])) return true;
+  // Starts of different references are unknown here, but for those of whole buffers.
+  if (part_of(a) != part_of(b)) return true;
   const hlo_expr_t* x = hlo_tile_offset(c->exprs, a);
   const hlo_expr_t* y = hlo_tile_offset(c->exprs, b);
   if (x == y) return !is_by_point(tile, x);
   return x->high >= y->low && y->high >= x->low;
+}
+
+// Returns true for updates that may be done in any order.
+static bool commutes(const lowering_check_t* c, const hlo_tile_op_t* a, const hlo_tile_op_t* b) {
+  return a->kind == HLO_TILE_OP_atomic && b->kind == HLO_TILE_OP_atomic && a->atomic == b->atomic &&
+         !hlo_tile_is_ordered_atomic(c->kernel, a) && !hlo_tile_is_ordered_atomic(c->kernel, b);
 }
 
 // All points of a tile finish an operation before the next one begins. One after the other, they
@@ -218,6 +274,7 @@ static hlo_status_t check_tile(const lowering_check_t* c, const hlo_tile_op_t* t
     const hlo_tile_op_t* other = first_inside(tile);
     for (; other; other = next_inside(other, tile)) {
       if (!hlo_tile_is_access(other) || other == op || !may_meet(c, tile, op, other)) continue;
+      if (commutes(c, op, other)) continue;
       return refuse_op(c, op, "other elements of its memory are accessed in the same tile");
     }
   }
@@ -244,16 +301,34 @@ bool hlo_tile_writes(const hlo_tile_op_t* op) {
     case HLO_TILE_OP_ref_store:
     case HLO_TILE_OP_copy:
     case HLO_TILE_OP_copy_start:
+    case HLO_TILE_OP_atomic:
     case HLO_TILE_OP_mma: return true;
     default: return false;
+  }
+}
+
+static bool has_effect(const hlo_tile_op_t* op) {
+  switch (op->kind) {
+    case HLO_TILE_OP_copy_wait: return hlo_tile_is_counted(hlo_tile_ref_root(op->operands[0]));
+    case HLO_TILE_OP_semaphore_signal:
+    case HLO_TILE_OP_semaphore_wait:
+    case HLO_TILE_OP_barrier_arrive:
+    case HLO_TILE_OP_barrier_wait:
+    case HLO_TILE_OP_print: return true;
+    default: return hlo_tile_writes(op);
   }
 }
 
 // Returns true for an operation that is looked for.
 typedef bool (*finds_op_t)(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op);
 
-static bool is_write(HLO_UNUSED const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op) {
-  return hlo_tile_writes(op);
+static bool is_effect(HLO_UNUSED const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op) {
+  return has_effect(op);
+}
+
+// Its order is that of the text: results, and lines, are the same on any number of threads.
+static bool is_in_order(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op) {
+  return op->kind == HLO_TILE_OP_print || hlo_tile_is_ordered_atomic(kernel, op);
 }
 
 static bool reads_output(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op) {
@@ -275,7 +350,33 @@ static bool has_op(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op, fin
 }
 
 bool hlo_tile_is_phase(const hlo_tile_op_t* op) {
-  return has_op(NULL, op, is_write);
+  return has_op(NULL, op, is_effect);
+}
+
+static bool uses_memory_of(const hlo_tile_op_t* op, const hlo_tile_op_t* alloc) {
+  for (uint32_t i = 0; i < op->operand_count; ++i) {
+    if (hlo_tile_op_is_ref(op->operands[i]) && hlo_tile_ref_root(op->operands[i]) == alloc) {
+      return true;
+    }
+  }
+  const hlo_tile_block_t* region = op->body.first ? &op->body : NULL;
+  for (; region; region = region->next) {
+    for (const hlo_tile_op_t* inner = region->first; inner; inner = inner->next) {
+      if (uses_memory_of(inner, alloc)) return true;
+    }
+  }
+  return false;
+}
+
+// Returns true if several phases, or the iterations of one, share an allocation: every function has
+// allocations of its own.
+static bool is_shared(const hlo_tile_op_t* alloc) {
+  uint32_t users = 0;
+  for (const hlo_tile_op_t* op = alloc->next; op; op = op->next) {
+    if (!hlo_tile_is_phase(op) || !uses_memory_of(op, alloc)) continue;
+    users += op->kind == HLO_TILE_OP_parallel ? 2 : 1;
+  }
+  return users > 1;
 }
 
 // Returns true if phases can only run in one function.
@@ -283,18 +384,20 @@ static bool has_dependent_phases(const hlo_tile_kernel_t* kernel) {
   for (const hlo_tile_op_t* op = kernel->body.first; op; op = op->next) {
     const bool depends =
         hlo_tile_is_phase(op) ? hlo_tile_op_has_result(op) : has_op(kernel, op, reads_output);
-    if (depends) return true;
+    if (depends || (op->kind == HLO_TILE_OP_alloc && is_shared(op))) return true;
   }
   return false;
 }
 
 // Cuts a parallel loop into whole vectors, or whole steps.
-static void plan_phase(const hlo_tile_op_t* op, const hlo_target_t* target, hlo_tile_plan_t* plan) {
+static void plan_phase(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op,
+                       const hlo_target_t* target, hlo_tile_plan_t* plan) {
   enum { MOST_CHUNKS = 64 };
   const hlo_tile_loop_t* loop = &op->loops[0];
   const uint32_t number = plan->phase_count++;
   plan->chunk_counts[number] = 1;
   if (op->kind != HLO_TILE_OP_parallel || loop->low < 0) return;
+  if (hlo_tile_runs_threads(op) || has_op(kernel, op, is_in_order)) return;
   const int64_t unit = loop->step > 1 ? hlo_max(loop->step, (int64_t)target->vector_bytes) : 1;
   const int64_t size = hlo_divide_up(hlo_divide_up(loop->end, unit), MOST_CHUNKS) * unit;
   plan->chunk_sizes[number] = size;
@@ -310,7 +413,7 @@ hlo_status_t hlo_tile_plan_chunks(const hlo_tile_kernel_t* kernel, const hlo_tar
   plan.chunk_sizes = hlo_arena_array(arena, most, sizeof *plan.chunk_sizes);
   HLO_TRY(hlo_arena_status(arena));
   for (const hlo_tile_op_t* op = kernel->body.first; op && !plan.is_whole; op = op->next) {
-    if (hlo_tile_is_phase(op)) plan_phase(op, target, &plan);
+    if (hlo_tile_is_phase(op)) plan_phase(kernel, op, target, &plan);
   }
   if (plan.is_whole) plan.chunk_counts[plan.phase_count++] = 1;
   *out_plan = plan;

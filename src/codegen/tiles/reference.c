@@ -9,10 +9,6 @@ uint32_t hlo_tile_ref_flags(const hlo_tile_emitter_t* e, const hlo_tile_op_t* re
   return is_fixed ? HLO_VIR_INVARIANT : 0;
 }
 
-static int64_t bytes_of(const hlo_tile_op_t* ref) {
-  return (int64_t)hlo_dtype_size_bytes(ref->dtype);
-}
-
 static hlo_vir_value_t* add_bytes(hlo_tile_emitter_t* e, hlo_vir_value_t* address,
                                   hlo_vir_value_t* index, int64_t stride_bytes) {
   hlo_vir_value_t* distance =
@@ -41,7 +37,8 @@ static hlo_vir_value_t* emit_slice(hlo_tile_emitter_t* e, const hlo_tile_op_t* o
   hlo_tile_ref_strides(of, strides);
   hlo_vir_value_t* address = e->done[of->number];
   for (uint32_t i = 0; i < op->index_count; ++i) {
-    address = add_bytes(e, address, hlo_tile_emit_start(e, op, i), strides[i] * bytes_of(op));
+    address = add_bytes(e, address, hlo_tile_emit_start(e, op, i),
+                        strides[i] * hlo_tile_ref_element_bytes(op));
   }
   return address;
 }

@@ -237,8 +237,8 @@ static void random_vir_store(random_vir_t* r, hlo_vir_value_t* value) {
 static void random_vir_swap(random_vir_t* r) {
   random_vir_address_t at = random_vir_address(r, true);
   const uint32_t width = random_vir_below(r, 4);
-  const uint32_t flags = (random_vir_below(r, 2) ? HLO_VIR_UNSIGNED : 0) |
-                         width << HLO_VIR_WIDTH_SHIFT | width;
+  const uint32_t flags =
+      (random_vir_below(r, 2) ? HLO_VIR_UNSIGNED : 0) | width << HLO_VIR_WIDTH_SHIFT | width;
   at.imm &= ~INT64_C(7);
   hlo_vir_value_t* place[] = {at.base, at.index};
   hlo_vir_value_t* expected = random_vir_below(r, 2)
