@@ -44,6 +44,44 @@ SMALL = """func.func @main(%a: tensor<f32>) -> (tensor<f32>, tensor<f32>, tensor
 }
 """
 
+# What examples/*.tile compute.
+TILE_EXAMPLES = {"softmax": """func.func @main(%x: tensor<64x200xf32>) -> tensor<64x200xf32> {
+  %l = stablehlo.constant dense<0xff800000> : tensor<f32>
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %m = stablehlo.reduce(%x init: %l) applies stablehlo.maximum across dimensions = [1]
+      : (tensor<64x200xf32>, tensor<f32>) -> tensor<64xf32>
+  %b = stablehlo.broadcast_in_dim %m, dims = [0] : (tensor<64xf32>) -> tensor<64x200xf32>
+  %d = stablehlo.subtract %x, %b : tensor<64x200xf32>
+  %e = stablehlo.exponential %d : tensor<64x200xf32>
+  %s = stablehlo.reduce(%e init: %z) applies stablehlo.add across dimensions = [1]
+      : (tensor<64x200xf32>, tensor<f32>) -> tensor<64xf32>
+  %t = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<64xf32>) -> tensor<64x200xf32>
+  %r = stablehlo.divide %e, %t : tensor<64x200xf32>
+  return %r : tensor<64x200xf32>
+}
+""", "attention_block": """func.func @main(%q: tensor<64x32xf32>, %k: tensor<128x32xf32>, %v: tensor<128x32xf32>)
+    -> tensor<64x32xf32> {
+  %l = stablehlo.constant dense<0xff800000> : tensor<f32>
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %c = stablehlo.constant dense<0.17677669> : tensor<64x128xf32>
+  %p = stablehlo.dot_general %q, %k, contracting_dims = [1] x [1]
+      : (tensor<64x32xf32>, tensor<128x32xf32>) -> tensor<64x128xf32>
+  %x = stablehlo.multiply %p, %c : tensor<64x128xf32>
+  %m = stablehlo.reduce(%x init: %l) applies stablehlo.maximum across dimensions = [1]
+      : (tensor<64x128xf32>, tensor<f32>) -> tensor<64xf32>
+  %b = stablehlo.broadcast_in_dim %m, dims = [0] : (tensor<64xf32>) -> tensor<64x128xf32>
+  %d = stablehlo.subtract %x, %b : tensor<64x128xf32>
+  %e = stablehlo.exponential %d : tensor<64x128xf32>
+  %s = stablehlo.reduce(%e init: %z) applies stablehlo.add across dimensions = [1]
+      : (tensor<64x128xf32>, tensor<f32>) -> tensor<64xf32>
+  %t = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<64xf32>) -> tensor<64x128xf32>
+  %w = stablehlo.divide %e, %t : tensor<64x128xf32>
+  %r = stablehlo.dot_general %w, %v, contracting_dims = [1] x [0]
+      : (tensor<64x128xf32>, tensor<128x32xf32>) -> tensor<64x32xf32>
+  return %r : tensor<64x32xf32>
+}
+"""}
+
 # Rows of the input, doubled through scratch memory from a row on that is known at run time; a count.
 SCALE = """kernel scale version 3 {
   buffer f32[4, 8]
@@ -729,11 +767,31 @@ class CliTest(ToolTest):
         program = self.write("add.mlir", ADD)
         self.assertIn("--find-races is for", self.bad(1, "run", "--find-races", program))
 
-    def test_tile_example(self):
-        path = ROOT / "examples" / "blocked_product.tile"
-        said = self.good("run", "--find-races", "--print", "--input=16x32xf32=2",
-                         "--input=32x8xf32=3", path)
-        self.assertIn("dense<1.920000e+02> : tensor<16x8xf32>", said)
+    def test_tile_examples(self):
+        def run(name, *args):
+            path = ROOT / "examples" / f"{name}.tile"
+            said = self.good("run", "--print", *args, path)
+            self.assertEqual(said, self.good("run", "--print", "--find-races", *args, path))
+            return said
+
+        self.assertIn("dense<1.920000e+02> : tensor<16x8xf32>",
+                      run("blocked_product", "--input=16x32xf32=2", "--input=32x8xf32=3"))
+        self.assertIn("dense<1.024000e+03>", run("hand_over", "--input=256xf32=2"))
+        self.assertIn("dense<[0, 0, 0, 0, 0, 4096, 0, ", run("histogram", "--input=4096xs32=-11"))
+        run("histogram", "--random")
+
+    # The same random inputs give what the same maths gives as a program.
+    def test_tile_examples_as_programs(self):
+        for name, text in TILE_EXAMPLES.items():
+            results = []
+            result = self.folder / "result.npy"
+            for path in [self.write(f"{name}.mlir", text), ROOT / "examples" / f"{name}.tile"]:
+                self.good("run", "--random", "--seed=3", f"--output=@{result}", path)
+                results.append(result.read_bytes())
+            self.assertEqual(len(results[0]), len(results[1]))
+            pairs = zip(*(struct.iter_unpack("<f", bytes_[-64 * 32 * 4:]) for bytes_ in results))
+            for (wanted,), (found,) in pairs:
+                self.assertAlmostEqual(found, wanted, delta=2e-6 * max(1, abs(wanted)))
 
     def test_tile_faults(self):
         def changed(*pairs):
