@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pass factor_zero_points: a product of bytes from which zero points are subtracted becomes a
-// product of the bytes, which processors multiply several at a time:
+// Pass factor_zero_points: a product of bytes that are converted to 32 bits, and from which zero
+// points may be subtracted, becomes a product of the bytes, which processors multiply several at a
+// time:
 //   sum (x - a)(y - b) = sum x y - b sum x - a sum y + n a b
 // over n steps, in integers that wrap around. The sums are those of rows of x and of columns of y.
 #include "base/tuning.h"
@@ -9,7 +10,7 @@
 #include "passes/constants.h"
 #include "passes/passes.h"
 
-/// An operand: bytes minus a zero point.
+/// An operand: bytes minus a zero point, which may be 0.
 typedef struct factor {
   hlo_value_t* bytes;
   int64_t zero_point;
@@ -25,7 +26,7 @@ static bool holds(const int64_t* dims, uint32_t count, int64_t dim) {
   return false;
 }
 
-// Finds the bytes that a value is converted from, after a constant was added or subtracted.
+// Finds the bytes that a value is converted from, before a constant was added or subtracted.
 static bool read_value(hlo_value_t* value, factor_t* out) {
   const hlo_node_t* node = value->def;
   out->zero_point = 0;
@@ -91,12 +92,10 @@ static hlo_value_t* factor_product(hlo_node_t* node) {
       hlo_dot_has_algorithm(node) || !read_factor(node, 0, &f[0]) || !read_factor(node, 1, &f[1])) {
     return NULL;
   }
-  const bool is_any = f[0].zero_point || f[1].zero_point;
   for (uint32_t side = 0; side < 2; ++side) {
     if (f[1 - side].zero_point && f[1 - side].free_extent < HLO_TUNING_FACTORED_MIN_USES)
       return NULL;
   }
-  if (!is_any) return NULL;
   hlo_value_t* bytes[] = {f[0].bytes, f[1].bytes};
   const hlo_type_t* type = node->results[0].type;
   hlo_value_t* result = hlo_build_like(node, type, bytes);
