@@ -443,6 +443,42 @@ static void test_alias(void** unused) {
   hlo_arena_deinit(&arena);
 }
 
+static hlo_tile_kernel_t* long_kernel(hlo_arena_t* arena) {
+  enum { OPS = 1000 };
+  HLO_SCOPED_STRBUF text = {0};
+  hlo_strbuf_puts(&text,
+                  "kernel long version 1 {\nbuffer f32[256]\nbuffer f32[256] out\n"
+                  "for d0 = 0..16 by 16 {\nfor d1 = 0..16 by 16 {\n"
+                  "%0 = load 0 [16*d0 + d1] : f32\n");
+  for (int i = 1; i <= OPS; ++i) {
+    hlo_strbuf_printf(&text, "%%%d = map add %%%d, %%%d : f32\n", i, i - 1, i / 2);
+  }
+  hlo_strbuf_printf(&text, "store 1 [d0 + 16*d1] %%%d\n}\n}\n}\n", OPS);
+  return hlo_test_parsed(arena, hlo_strbuf_text(&text));
+}
+
+// A thousand operations take a few tries, not exponentially many, and always have the same layouts;
+// without any try the answer says what to do.
+static void test_long_kernel(void** unused) {
+  (void)unused;
+  enum { FEW = 16, RUNS = 10 };
+  HLO_SCOPED_STRBUF expected = {0};
+  for (int run = 0; run < RUNS; ++run) {
+    HLO_SCOPED_ARENA arena = {0};
+    HLO_SCOPED_STRBUF found = {0};
+    hlo_tile_kernel_t* kernel = long_kernel(&arena);
+    hlo_status_t status = hlo_tile_kernel_infer(kernel, &MACHINE, FEW);
+    if (!hlo_status_is_ok(status)) fail_msg("%s", hlo_status_message(status));
+    hlo_tile_kernel_print(kernel, run ? &found : &expected);
+    if (run) assert_string_equal(hlo_strbuf_text(&found), hlo_strbuf_text(&expected));
+  }
+  HLO_SCOPED_ARENA arena = {0};
+  hlo_status_t status = hlo_tile_kernel_infer(long_kernel(&arena), &MACHINE, 0);
+  assert_int_equal(hlo_status_code(status), HLO_STATUS_RESOURCE_EXHAUSTED);
+  assert_non_null(strstr(hlo_status_message(status), "fix some of them"));
+  hlo_status_release(status);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_lanes_follow_memory),
@@ -458,6 +494,7 @@ int main(void) {
       cmocka_unit_test(test_alias),
       cmocka_unit_test(test_too_many_dimensions),
       cmocka_unit_test(test_too_many_elements),
+      cmocka_unit_test(test_long_kernel),
   };
   return cmocka_run_group_tests_name("tile/ir_layout", tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -82,6 +83,45 @@ static void locate(const hlo_tile_layout_t* a, const int64_t* index, int64_t* ou
     const hlo_layout_mode_t* mode = &a->modes[i];
     if (mode->dim == HLO_LAYOUT_MODE_REPLICATED) continue;
     out_position[mode->axis] += index[mode->dim] / mode->stride % mode->extent * mode->position;
+  }
+}
+
+static int by_position(const void* a, const void* b) {
+  return memcmp(a, b, HLO_AXIS_COUNT * sizeof(int64_t));
+}
+
+// Every position holds one element, and every element is in one position, or in one of each
+// replica.
+static void test_ownership(void** unused) {
+  (void)unused;
+  for (int round = 0; round < 100; ++round) {
+    fixture_t f;
+    begin(&f);
+    const hlo_tile_layout_t* a = random_layout(&f);
+    int64_t replicas = 1;
+    for (uint32_t i = 0; i < a->mode_count; ++i) {
+      if (a->modes[i].dim == HLO_LAYOUT_MODE_REPLICATED) replicas *= a->modes[i].extent;
+    }
+    const int64_t count = count_of(a->rank, a->dims) * replicas;
+    int64_t(*positions)[HLO_AXIS_COUNT] =
+        hlo_arena_array(&f.arena, (size_t)count, sizeof *positions);
+    assert_non_null(positions);
+    for (int64_t n = 0; n < count; ++n) {
+      int64_t index[3], replica = n % replicas;
+      index_at(a->rank, a->dims, n / replicas, index);
+      locate(a, index, positions[n]);
+      for (uint32_t i = 0; i < a->mode_count; ++i) {
+        const hlo_layout_mode_t* mode = &a->modes[i];
+        if (mode->dim != HLO_LAYOUT_MODE_REPLICATED) continue;
+        positions[n][mode->axis] += replica % mode->extent * mode->position;
+        replica /= mode->extent;
+      }
+    }
+    qsort(positions, (size_t)count, sizeof *positions, by_position);
+    for (int64_t n = 1; n < count; ++n) {
+      assert_memory_not_equal(positions[n], positions[n - 1], sizeof *positions);
+    }
+    end(&f);
   }
 }
 
@@ -237,9 +277,10 @@ static void test_wrong_text(void** unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_canonical), cmocka_unit_test(test_reduce),
-      cmocka_unit_test(test_relayout),  cmocka_unit_test(test_splats),
-      cmocka_unit_test(test_text),      cmocka_unit_test(test_wrong_text),
+      cmocka_unit_test(test_canonical),  cmocka_unit_test(test_reduce),
+      cmocka_unit_test(test_ownership),  cmocka_unit_test(test_relayout),
+      cmocka_unit_test(test_splats),     cmocka_unit_test(test_text),
+      cmocka_unit_test(test_wrong_text),
   };
   return cmocka_run_group_tests_name("tile/layout", tests, NULL, NULL);
 }

@@ -779,6 +779,9 @@ class CliTest(ToolTest):
         self.assertIn("dense<1.024000e+03>", run("hand_over", "--input=256xf32=2"))
         self.assertIn("dense<[0, 0, 0, 0, 0, 4096, 0, ", run("histogram", "--input=4096xs32=-11"))
         run("histogram", "--random")
+        # What is printed is read again, and prints the same.
+        for path in [*(ROOT / "examples").glob("*.tile"), *(ROOT / "tests/ptx").glob("*.tile")]:
+            self.assertIn(": ok, kernel ", self.good("check", path))
 
     # The same random inputs give what the same maths gives as a program.
     def test_tile_examples_as_programs(self):

@@ -88,9 +88,11 @@ static void fill_buffers(const hlo_tile_kernel_t* kernel, void* const* buffers) 
   for (uint32_t i = 0; i < kernel->buffer_count; ++i) {
     const hlo_tile_buffer_t* buffer = &kernel->buffers[i];
     memset(buffers[i], 0, bytes_of(buffer));
+    const size_t bytes = hlo_dtype_size_bytes(buffer->dtype);
+    const bool is_float = hlo_dtype_is_float(buffer->dtype);
     for (int64_t k = 0; k < buffer->element_count && !buffer->is_output; ++k) {
-      if (buffer->dtype == HLO_DTYPE_F32) ((float*)buffers[i])[k] = (float)(k % 11 - 5);
-      if (buffer->dtype == HLO_DTYPE_S32) ((int32_t*)buffers[i])[k] = (int32_t)(k * 7 % 5 - 1);
+      const int64_t number = is_float ? k % 11 - 5 : k * 7 % 5 - 1;
+      hlo_dtype_store_int64(buffer->dtype, (uint8_t*)buffers[i] + (size_t)k * bytes, number);
     }
   }
 }
@@ -234,6 +236,230 @@ static void kernels_with_references(void** unused) {
   }
 }
 
+// Products of every kind of sums; sizes that no register divides.
+static void products(void** unused) {
+  (void)unused;
+  static const char* const types[][2] = {
+      {"f32", "f32"}, {"bf16", "f32"}, {"f16", "f32"}, {"s8", "s32"}, {"s32", "s32"}};
+  for (size_t i = 0; i < sizeof types / sizeof *types; ++i) {
+    HLO_SCOPED_ARENA arena = {0};
+    const char *of = types[i][0], *to = types[i][1];
+    compare(hlo_test_parsed(
+        &arena, hlo_arena_printf(&arena,
+                                 "kernel product version 3 {\n buffer %s[5, 11]\n"
+                                 " buffer %s[11, 37]\n buffer %s[5, 37] out\n"
+                                 " %%0 = reference 0 : %s[5, 11]\n %%1 = reference 1 : %s[11, 37]\n"
+                                 " %%2 = reference 2 : %s[5, 37]\n mma [1] x [0] %%2, %%0, %%1\n"
+                                 "}\n",
+                                 of, of, to, of, of, to)));
+  }
+}
+
+// Sums over every set of dimensions of a tile of three, none of which a register divides.
+static void reductions(void** unused) {
+  (void)unused;
+  enum { DIMS = 3 };
+  static const int64_t extents[DIMS] = {3, 5, 21}, strides[DIMS] = {105, 21, 1};
+  for (uint32_t set = 1; set < 1u << DIMS; ++set) {
+    HLO_SCOPED_ARENA arena = {0};
+    HLO_SCOPED_STRBUF text = {0};
+    HLO_SCOPED_STRBUF offset = {0};
+    int64_t stride = 1;
+    hlo_strbuf_puts(&text, "kernel sums version 1 {\nbuffer f32[315]\nbuffer f32[315] out\n");
+    hlo_strbuf_puts(&offset, "0");
+    for (uint32_t i = 0; i < DIMS; ++i) {
+      if (set >> i & 1) continue;
+      hlo_strbuf_printf(&text, "for d%u = 0..%d by 8 {\n", i, (int)extents[i]);
+      hlo_strbuf_printf(&offset, " + %d*d%u", (int)stride, i);
+      stride *= extents[i];
+    }
+    hlo_strbuf_puts(&text, "%1 = reduce add over ");
+    for (uint32_t i = 0, count = 0; i < DIMS; ++i) {
+      if (!(set >> i & 1)) continue;
+      hlo_strbuf_printf(&text, "%sd%u = 0..%d by 8", count++ ? ", " : "", i, (int)extents[i]);
+    }
+    hlo_strbuf_printf(&text, " : f32 {\n%%0 = load 0 [%d*d0 + %d*d1 + d2] : f32\nyield %%0\n}\n",
+                      (int)strides[0], (int)strides[1]);
+    hlo_strbuf_printf(&text, "store 1 [%s] %%1\n", hlo_strbuf_text(&offset));
+    for (uint32_t i = 0; i < DIMS; ++i) hlo_strbuf_puts(&text, set >> i & 1 ? "" : "}\n");
+    hlo_strbuf_puts(&text, "}\n");
+    compare(hlo_test_parsed(&arena, hlo_strbuf_text(&text)));
+  }
+}
+
+// A grid of five dimensions, of which the two inner ones run in order, visits every index once:
+// ticket numbers count within a block.
+static void grids(void** unused) {
+  (void)unused;
+  enum { ALL = 2 * 3 * 2 * 5 * 4, INNER = 5 * 4 };
+  HLO_SCOPED_ARENA arena = {0};
+  const hlo_tile_kernel_t* kernel = hlo_test_parsed(
+      &arena,
+      "kernel grid version 3 {\n buffer s32[240] out\n buffer s32[240] out\n"
+      " %0 = reference 0 : s32[240]\n %1 = constant 0x00000001 : s32\n"
+      " %2 = constant 0x00000000 : s32\n parallel d0 = 0..2 by 1 grid {\n"
+      "  parallel d1 = 1..4 by 1 grid {\n   parallel d2 = 0..2 by 1 grid {\n"
+      "    %3 = alloc near : s32[1]\n    ref_store [0] %3, %2\n    for d3 = 0..5 by 1 grid {\n"
+      "     for d4 = 2..6 by 1 grid {\n      %4 = program_id 0 : s32\n"
+      "      %5 = program_id 1 : s32\n      %6 = program_id 2 : s32\n"
+      "      %7 = program_id 3 : s32\n      %8 = program_id 4 : s32\n"
+      "      %9 = atomic add [120*clamp(%4, 0, 1) + 40*clamp(%5, 0, 2) + 20*clamp(%6, 0, 1) + "
+      "4*clamp(%7, 0, 4) + clamp(%8, 0, 3)] %0, %1 : s32\n"
+      "      %10 = atomic add [0] %3, %1 : s32\n"
+      "      store 1 [-42 + 120*d0 + 40*d1 + 20*d2 + 4*d3 + d4] %10\n     }\n    }\n   }\n  }\n"
+      " }\n}\n");
+  static int32_t visits[ALL], tickets[ALL];
+  void* const buffers[] = {visits, tickets};
+  HLO_SCOPED_STRBUF lines = {0};
+  hlo_target_t target;
+  check(hlo_target_find("avx2", true, &target), kernel);
+  run_lowered(kernel, &target, buffers, &lines);
+  for (int i = 0; i < ALL; ++i) {
+    assert_int_equal(visits[i], 1);
+    assert_int_equal(tickets[i], i % INNER);
+  }
+  compare(kernel);
+}
+
+// ---- parts of parts of references
+
+// A reference, and the numbers of the buffer's elements that it holds.
+typedef struct part {
+  uint32_t rank;
+  int64_t dims[HLO_TILE_MAX_RANK];
+  int64_t count, elements[120];
+} part_t;
+
+static void index_of(const part_t* part, int64_t at, int64_t index[HLO_TILE_MAX_RANK]) {
+  for (uint32_t i = part->rank; i-- > 0; at /= part->dims[i]) index[i] = at % part->dims[i];
+}
+
+static int64_t element_at(const part_t* part, const int64_t index[HLO_TILE_MAX_RANK]) {
+  int64_t at = 0;
+  for (uint32_t i = 0; i < part->rank; ++i) at = at * part->dims[i] + index[i];
+  return part->elements[at];
+}
+
+static void put_list(hlo_strbuf_t* text, const char* before, uint32_t count,
+                     const int64_t* numbers) {
+  hlo_strbuf_printf(text, "%s[", before);
+  for (uint32_t i = 0; i < count; ++i) {
+    hlo_strbuf_printf(text, "%s%d", i ? ", " : "", (int)numbers[i]);
+  }
+  hlo_strbuf_puts(text, "]");
+}
+
+static part_t sliced(hlo_tile_maker_t* m, const part_t* from, hlo_strbuf_t* text) {
+  part_t to = {.rank = from->rank};
+  int64_t starts[HLO_TILE_MAX_RANK], strides[HLO_TILE_MAX_RANK];
+  to.count = 1;
+  for (uint32_t i = 0; i < from->rank; ++i) {
+    strides[i] = 1 + hlo_test_below(m, 2);
+    to.dims[i] = 1 + hlo_test_below(m, (uint32_t)((from->dims[i] - 1) / strides[i] + 1));
+    const int64_t reach = (to.dims[i] - 1) * strides[i];
+    starts[i] = hlo_test_below(m, (uint32_t)(from->dims[i] - reach));
+    to.count *= to.dims[i];
+  }
+  for (int64_t n = 0; n < to.count; ++n) {
+    int64_t index[HLO_TILE_MAX_RANK];
+    index_of(&to, n, index);
+    for (uint32_t i = 0; i < to.rank; ++i) index[i] = starts[i] + index[i] * strides[i];
+    to.elements[n] = element_at(from, index);
+  }
+  put_list(text, "slice ", to.rank, starts);
+  put_list(text, " sizes ", to.rank, to.dims);
+  put_list(text, " strides ", to.rank, strides);
+  if (to.rank > 1 && to.dims[0] == 1) {  // its first dimension is dropped
+    hlo_strbuf_puts(text, " squeeze [0]");
+    memmove(to.dims, to.dims + 1, --to.rank * sizeof *to.dims);
+  }
+  return to;
+}
+
+static part_t transposed(hlo_tile_maker_t* m, const part_t* from, hlo_strbuf_t* text) {
+  part_t to = {.rank = from->rank, .count = from->count};
+  int64_t permutation[HLO_TILE_MAX_RANK];
+  for (uint32_t i = 0; i < from->rank; ++i) permutation[i] = i;
+  for (uint32_t i = from->rank; i-- > 1;) {
+    const uint32_t other = hlo_test_below(m, i + 1);
+    const int64_t kept = permutation[i];
+    permutation[i] = permutation[other];
+    permutation[other] = kept;
+  }
+  for (uint32_t i = 0; i < to.rank; ++i) to.dims[i] = from->dims[permutation[i]];
+  for (int64_t n = 0; n < to.count; ++n) {
+    int64_t index[HLO_TILE_MAX_RANK], origin[HLO_TILE_MAX_RANK];
+    index_of(&to, n, index);
+    for (uint32_t i = 0; i < to.rank; ++i) origin[permutation[i]] = index[i];
+    to.elements[n] = element_at(from, origin);
+  }
+  put_list(text, "transpose ", to.rank, permutation);
+  return to;
+}
+
+static bool is_contiguous(const part_t* part) {
+  for (int64_t n = 0; n < part->count; ++n) {
+    if (part->elements[n] != part->elements[0] + n) return false;
+  }
+  return true;
+}
+
+static part_t reshaped(const part_t* from, hlo_strbuf_t* text) {
+  part_t to = *from;
+  to.rank = 1;
+  to.dims[0] = from->count;
+  if (from->count % 2 == 0) {
+    to.rank = 2;
+    to.dims[0] = 2;
+    to.dims[1] = from->count / 2;
+  }
+  hlo_strbuf_puts(text, "reshape");
+  return to;
+}
+
+// Any chain of parts, orders and shapes leads to the elements that each step alone says.
+static void chains_of_references(void** unused) {
+  (void)unused;
+  enum { CHAINS = 60, STEPS = 4, ALL = 120 };
+  hlo_tile_maker_t m = {.random = 5};
+  for (int chain = 0; chain < CHAINS; ++chain) {
+    HLO_SCOPED_ARENA arena = {0};
+    HLO_SCOPED_STRBUF text = {0};
+    part_t part = {.rank = 3, .dims = {4, 6, 5}, .count = ALL};
+    for (int i = 0; i < ALL; ++i) part.elements[i] = i;
+    hlo_strbuf_puts(&text,
+                    "kernel chain version 3 {\nbuffer f32[4, 6, 5]\nbuffer f32[120] out\n"
+                    "%0 = reference 0 : f32[4, 6, 5]\n");
+    for (int step = 1; step <= STEPS; ++step) {
+      const uint32_t kind = hlo_test_below(&m, 3);
+      hlo_strbuf_printf(&text, "%%%d = ", step);
+      part = kind == 0                           ? sliced(&m, &part, &text)
+             : kind == 1 && is_contiguous(&part) ? reshaped(&part, &text)
+                                                 : transposed(&m, &part, &text);
+      hlo_strbuf_printf(&text, " %%%d : f32", step - 1);
+      put_list(&text, "", part.rank, part.dims);
+      hlo_strbuf_puts(&text, "\n");
+    }
+    hlo_strbuf_printf(&text, "for d0 = 0..%d by 16 {\n%%9 = ref_load [", (int)part.count);
+    int64_t stride = part.count;
+    for (uint32_t i = 0; i < part.rank; ++i) {
+      stride /= part.dims[i];
+      hlo_strbuf_printf(&text, "%s((d0 div %d) mod %d)", i ? ", " : "", (int)stride,
+                        (int)part.dims[i]);
+    }
+    hlo_strbuf_printf(&text, "] %%%d : f32\nstore 1 [d0] %%9\n}\n}\n", STEPS);
+    const hlo_tile_kernel_t* kernel = hlo_test_parsed(&arena, hlo_strbuf_text(&text));
+    float in[ALL], out[ALL] = {0};
+    void* const buffers[] = {in, out};
+    for (int i = 0; i < ALL; ++i) in[i] = (float)i;
+    check(hlo_tile_kernel_run(kernel, &MEANING, buffers), kernel);
+    for (int64_t n = 0; n < part.count; ++n) {
+      assert_float_equal(out[n], (float)part.elements[n], 0);
+    }
+    compare(kernel);
+  }
+}
+
 // Updates of every kind and of several types, with masks, outside, in branches; whose results are
 // used; of scratch memory that phases share.
 static void atomics(void** unused) {
@@ -373,6 +599,10 @@ int main(void) {
       cmocka_unit_test(random_kernels),
       cmocka_unit_test(written_kernels),
       cmocka_unit_test(kernels_with_references),
+      cmocka_unit_test(products),
+      cmocka_unit_test(reductions),
+      cmocka_unit_test(grids),
+      cmocka_unit_test(chains_of_references),
       cmocka_unit_test(atomics),
       cmocka_unit_test(phases_share_allocations),
       cmocka_unit_test(prints),
