@@ -16,14 +16,18 @@
 typedef struct hlo_env {
   hlo_subnormals_t subnormals;
   hlo_cpu_level_t level;  // highest level that library functions may use
+  bool lacks_pairs;       // library functions may not multiply pairs of bf16 (AVX512_BF16)
 } hlo_env_t;
 
 /// The environment of a thread; plain data, also for other threads.
 typedef struct hlo_env_state {
   hlo_fp_state_t fp;
   int level;  // hlo_cpu_level_t; -1 outside of programs: the machine's level
+  bool lacks_pairs;
 } hlo_env_state_t;
 
+/// Returns the environment of programs for a processor.
+hlo_env_t hlo_env_of_cpu(hlo_subnormals_t subnormals, const hlo_cpu_t* cpu);
 /// Returns the environment by the options' defaults on this machine.
 const hlo_env_t* hlo_env_default(void);
 
@@ -39,3 +43,7 @@ void hlo_env_leave(hlo_env_state_t before);
 /// of the machine. A program never exceeds the machine, since programs for other machines are
 /// compiled but not run.
 hlo_cpu_level_t hlo_env_level(void);
+
+/// Returns true if library functions may multiply pairs of bf16 on this thread: the program and the
+/// machine have AVX512_BF16.
+bool hlo_env_has_pairs(void);

@@ -292,7 +292,7 @@ static void test_many_hosts(void** state) {
 
 // The environment of a chunk's thread.
 typedef struct found {
-  atomic_int flushed, kept, of_level;
+  atomic_int flushed, kept, of_level, of_pairs;
   hlo_cpu_level_t level;
 } found_t;
 
@@ -302,6 +302,7 @@ static int32_t look_at_environment(void* context, size_t index) {
   volatile float smallest = 0x1p-126f;
   atomic_fetch_add(smallest * 0.5f == 0.0f ? &found->flushed : &found->kept, 1);
   atomic_fetch_add(&found->of_level, hlo_env_level() == found->level);
+  atomic_fetch_add(&found->of_pairs, hlo_env_has_pairs());
   usleep(20);  // so that workers join
   return 0;
 }
@@ -314,10 +315,11 @@ static void test_environment_of_loops(void** state) {
   const hlo_fp_state_t host = hlo_fp_enter(HLO_SUBNORMALS_FLUSH);
   hlo_pool_t* pool = create_pool(3);
   const hlo_cpu_level_t machine = hlo_env_level();
+  const bool pairs = hlo_env_has_pairs();
   for (int i = 0; i < 4; ++i) {
     const bool flushes = i % 2 == 0;
     const hlo_env_t env = {flushes ? HLO_SUBNORMALS_FLUSH : HLO_SUBNORMALS_KEEP,
-                           i < 2 ? HLO_CPU_LEVEL_GENERIC : HLO_CPU_LEVEL_LAST};
+                           i < 2 ? HLO_CPU_LEVEL_GENERIC : HLO_CPU_LEVEL_LAST, i == 3};
     found_t found = {.level = i < 2 ? HLO_CPU_LEVEL_GENERIC : machine};
     const hlo_env_state_t before = hlo_env_enter(&env);
     assert_int_equal(hlo_fp_flushes(), flushes);
@@ -325,8 +327,10 @@ static void test_environment_of_loops(void** state) {
     hlo_env_leave(before);
     assert_int_equal(flushes ? found.flushed : found.kept, CHUNKS);
     assert_int_equal(found.of_level, CHUNKS);
+    assert_int_equal(found.of_pairs, i == 2 && pairs ? CHUNKS : 0);
     assert_true(hlo_fp_flushes());
     assert_int_equal(hlo_env_level(), machine);
+    assert_int_equal(hlo_env_has_pairs(), pairs);
   }
   hlo_pool_release(pool);
   hlo_fp_leave(host);

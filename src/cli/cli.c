@@ -399,7 +399,7 @@ hlo_status_t hlo_cli_env(const hlo_cli_t* cli, bool may_be_absent, hlo_env_t* ou
   hlo_cpu_t cpu;
   HLO_TRY(may_be_absent ? hlo_cpu_find(cli->config.cpu, &cpu)
                         : hlo_cpu_detect(cli->config.cpu, &cpu));
-  *out_env = (hlo_env_t){(hlo_subnormals_t)cli->config.subnormals, cpu.level};
+  *out_env = hlo_env_of_cpu((hlo_subnormals_t)cli->config.subnormals, &cpu);
   return hlo_ok();
 }
 

@@ -67,7 +67,7 @@ hlo_status_t hlo_compile_config_env(const hlo_compile_config_t* config, hlo_env_
   hlo_cpu_t cpu;  // possibly another machine, if the code is not to run here
   const bool may_be_absent = config->may_be_absent || config->listing;
   HLO_TRY(may_be_absent ? hlo_cpu_find(config->cpu, &cpu) : hlo_cpu_detect(config->cpu, &cpu));
-  *out_env = (hlo_env_t){config->subnormals, cpu.level};
+  *out_env = hlo_env_of_cpu(config->subnormals, &cpu);
   return hlo_ok();
 }
 

@@ -373,9 +373,3 @@ static void reduce_gradient(const hlo_attention_gradient_job_t* job, uint64_t ma
   divide_index(job->plan, false, (int64_t)matrix, at);
   store_keys(job, at, sums, sums + key_floats(&job->plan->scores));
 }
-
-const hlo_attention_gradient_kernel_t HLO_ISA_NAME(hlo_attention_gradient_kernel) = {
-    .size = gradient_size,
-    .scratch_bytes = gradient_scratch_bytes,
-    .run = run_gradient,
-    .reduce = reduce_gradient};

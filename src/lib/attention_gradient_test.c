@@ -84,12 +84,12 @@ static hlo_module_t* parse_case(const case_t* c) {
   return module;
 }
 
-static uint32_t find_variants(const hlo_attention_gradient_kernel_t** variants) {
+static uint32_t find_variants(const hlo_attention_kernel_t** variants) {
   uint32_t count = 0;
-  variants[count++] = &hlo_attention_gradient_kernel_generic;
+  variants[count++] = &hlo_attention_kernel_generic;
 #if defined(__x86_64__)
-  if (hlo_isa() >= HLO_ISA_AVX2) variants[count++] = &hlo_attention_gradient_kernel_avx2;
-  if (hlo_isa() >= HLO_ISA_AVX512) variants[count++] = &hlo_attention_gradient_kernel_avx512;
+  if (hlo_isa() >= HLO_ISA_AVX2) variants[count++] = &hlo_attention_kernel_avx2;
+  if (hlo_isa() >= HLO_ISA_AVX512) variants[count++] = &hlo_attention_kernel_avx512;
 #endif
   return count;
 }
@@ -168,8 +168,8 @@ static void compute(const case_t* c, data_t* data) {
 }
 
 static void run_kernel(const case_t* c, const hlo_attention_gradient_t* plan, const data_t* data,
-                       const hlo_attention_gradient_kernel_t* kernel, float** results) {
-  const hlo_attention_gradient_size_t size = kernel->size(plan);
+                       const hlo_attention_kernel_t* kernel, float** results) {
+  const hlo_attention_gradient_size_t size = kernel->gradient_size(plan);
   hlo_attention_gradient_job_t job = {.plan = plan, .splits = c->splits};
   const char* operands[4];
   for (int i = 0; i < 4; ++i) {
@@ -187,17 +187,17 @@ static void run_kernel(const case_t* c, const hlo_attention_gradient_t* plan, co
   job.query = (char*)results[0];
   job.key = (char*)results[1];
   job.value = (char*)results[2];
-  float* scratch = hlo_mem_alloc_aligned(kernel->scratch_bytes(plan), 64);
+  float* scratch = hlo_mem_alloc_aligned(kernel->gradient_scratch_bytes(plan), 64);
   job.partial =
       hlo_mem_alloc_aligned((size_t)(size.partial_floats * job.splits) * sizeof(float), 64);
   assert_true(scratch && job.partial && size.matrices == 1);
-  for (int64_t i = 0; i < job.splits; ++i) kernel->run(&job, (uint64_t)i, scratch);
-  if (job.splits > 1) kernel->reduce(&job, 0);
+  for (int64_t i = 0; i < job.splits; ++i) kernel->run_gradient(&job, (uint64_t)i, scratch);
+  if (job.splits > 1) kernel->reduce_gradient(&job, 0);
   hlo_mem_free(scratch);
   hlo_mem_free(job.partial);
 }
 
-static void check_case(const case_t* c, const hlo_attention_gradient_kernel_t* kernel) {
+static void check_case(const case_t* c, const hlo_attention_kernel_t* kernel) {
   hlo_module_t* module = parse_case(c);
   const hlo_node_t* end = hlo_region_terminator(hlo_module_entry(module)->body);
   const hlo_value_t* roots[RESULTS];
@@ -238,7 +238,7 @@ static void test_variants(void** state) {
       {401, 201, 8, 66, 0, 2, false},  // blocks of later keys are skipped
       {2, 65, 70, 1, 3, 1, false},    {401, 201, 8, 66, 0, 2, true}, {49, 131, 17, 9, 200, 1, true},
   };
-  const hlo_attention_gradient_kernel_t* variants[VARIANTS_MAX];
+  const hlo_attention_kernel_t* variants[VARIANTS_MAX];
   const uint32_t count = find_variants(variants);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     for (uint32_t k = 0; k < count; ++k) check_case(&cases[i], variants[k]);

@@ -30,20 +30,6 @@ typedef struct hlo_attention_job {
   bool has_pairs;    // the machine multiplies pairs of bf16
 } hlo_attention_job_t;
 
-typedef struct hlo_attention_kernel {
-  int64_t block_queries;  // of a chunk
-  /// Returns the scratch memory of a chunk.
-  size_t (*scratch_bytes)(const hlo_attention_t* plan);
-  /// Computes chunk `index` of batches * divide_up(rows, block_queries), rows fastest. scratch: 64
-  /// bytes aligned. threads: safe
-  void (*run)(const hlo_attention_job_t* job, uint64_t index, float* scratch);
-} hlo_attention_kernel_t;
-
-extern const hlo_attention_kernel_t hlo_attention_kernel_generic;
-#if defined(__x86_64__)
-extern const hlo_attention_kernel_t hlo_attention_kernel_avx2, hlo_attention_kernel_avx512;
-#endif
-
 /// One run of gradients.
 typedef struct hlo_attention_gradient_job {
   hlo_attention_job_t scores;  // without a result
@@ -61,21 +47,26 @@ typedef struct hlo_attention_gradient_size {
   int64_t matrices, blocks, partial_floats;
 } hlo_attention_gradient_size_t;
 
-typedef struct hlo_attention_gradient_kernel {
-  hlo_attention_gradient_size_t (*size)(const hlo_attention_gradient_t* plan);
+/// The functions of an instruction set. Chunks have scratch memory, aligned to 64 bytes.
+/// threads: safe
+typedef struct hlo_attention_kernel {
+  int64_t block_queries;  // of a chunk
   /// Returns the scratch memory of a chunk.
-  size_t (*scratch_bytes)(const hlo_attention_gradient_t* plan);
-  /// Computes chunk `index` of matrices * splits: each `splits`-th block of queries. scratch: 64
-  /// bytes aligned. threads: safe
-  void (*run)(const hlo_attention_gradient_job_t* job, uint64_t index, float* scratch);
-  /// Adds the sums of a matrix of keys and stores them, if there are several. threads: safe
-  void (*reduce)(const hlo_attention_gradient_job_t* job, uint64_t matrix);
-} hlo_attention_gradient_kernel_t;
+  size_t (*scratch_bytes)(const hlo_attention_t* plan);
+  /// Computes chunk `index` of batches * divide_up(rows, block_queries), rows fastest.
+  void (*run)(const hlo_attention_job_t* job, uint64_t index, float* scratch);
+  hlo_attention_gradient_size_t (*gradient_size)(const hlo_attention_gradient_t* plan);
+  /// Returns the scratch memory of a chunk of gradients.
+  size_t (*gradient_scratch_bytes)(const hlo_attention_gradient_t* plan);
+  /// Computes chunk `index` of matrices * splits: each `splits`-th block of queries.
+  void (*run_gradient)(const hlo_attention_gradient_job_t* job, uint64_t index, float* scratch);
+  /// Adds the sums of a matrix of keys and stores them, if there are several.
+  void (*reduce_gradient)(const hlo_attention_gradient_job_t* job, uint64_t matrix);
+} hlo_attention_kernel_t;
 
-extern const hlo_attention_gradient_kernel_t hlo_attention_gradient_kernel_generic;
+extern const hlo_attention_kernel_t hlo_attention_kernel_generic;
 #if defined(__x86_64__)
-extern const hlo_attention_gradient_kernel_t hlo_attention_gradient_kernel_avx2,
-    hlo_attention_gradient_kernel_avx512;
+extern const hlo_attention_kernel_t hlo_attention_kernel_avx2, hlo_attention_kernel_avx512;
 #endif
 
 // ---- the values of f over a block (attention_range.c)

@@ -838,7 +838,13 @@ static void run(const hlo_attention_job_t* job, uint64_t index, float* scratch) 
   if (job->most) store_statistics(&c, at);
 }
 
-const hlo_attention_kernel_t HLO_ISA_NAME(hlo_attention_kernel) = {
-    .block_queries = BLOCK_QUERIES, .scratch_bytes = scratch_bytes, .run = run};
-
 #include "lib/attention_gradient.inl"
+
+const hlo_attention_kernel_t HLO_ISA_NAME(hlo_attention_kernel) = {
+    .block_queries = BLOCK_QUERIES,
+    .scratch_bytes = scratch_bytes,
+    .run = run,
+    .gradient_size = gradient_size,
+    .gradient_scratch_bytes = gradient_scratch_bytes,
+    .run_gradient = run_gradient,
+    .reduce_gradient = reduce_gradient};

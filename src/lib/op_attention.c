@@ -13,10 +13,12 @@
 
 enum { STATISTICS = 3 };  // results of an attention with the maximum and the sum of each row
 
+/// The chunks of an attention, or of its gradients.
 typedef struct {
-  hlo_attention_job_t job;
   const hlo_attention_kernel_t* kernel;
-  size_t scratch_bytes;
+  hlo_attention_gradient_job_t job;  // without gradients only `scores`
+  bool is_gradient;
+  size_t scratch_bytes;      // of a chunk
   atomic_bool is_exhausted;  // a chunk failed to allocate memory
 } attention_run_t;
 
@@ -38,8 +40,18 @@ static void run_chunk(void* arg, uint64_t index) {
     atomic_store(&run->is_exhausted, true);
     return;
   }
-  run->kernel->run(&run->job, index, scratch);
+  if (run->is_gradient) {
+    run->kernel->run_gradient(&run->job, index, scratch);
+  } else {
+    run->kernel->run(&run->job.scores, index, scratch);
+  }
   hlo_mem_free(scratch);
+}
+
+static hlo_status_t run_chunks(const hlo_lib_run_t* run, uint64_t chunks, attention_run_t* state) {
+  hlo_parallel_for(run->parallel, chunks, run_chunk, state);
+  return atomic_load(&state->is_exhausted) ? hlo_status_out_of_memory(state->scratch_bytes)
+                                           : hlo_ok();
 }
 
 static void set_addresses(const hlo_lib_run_t* run, const hlo_attention_t* plan,
@@ -58,82 +70,51 @@ static hlo_status_t attention_run(const hlo_lib_run_t* run) {
   const hlo_attention_t* plan = run->plan;
   const hlo_attention_kernel_t* kernel = find_kernel();
   attention_run_t state = {.kernel = kernel, .scratch_bytes = kernel->scratch_bytes(plan)};
-  set_addresses(run, plan, &state.job);
-  state.job.result = run->results[0].data;
+  hlo_attention_job_t* job = &state.job.scores;
+  set_addresses(run, plan, job);
+  job->result = run->results[0].data;
   if (run->node->result_count == STATISTICS) {
-    state.job.most = run->results[1].data;
-    state.job.sum = run->results[2].data;
+    job->most = run->results[1].data;
+    job->sum = run->results[2].data;
   }
   uint64_t chunks = (uint64_t)hlo_divide_up(plan->rows, kernel->block_queries);
   for (uint32_t i = 0; i < plan->batch_count; ++i) chunks *= (uint64_t)plan->batch[i];
-  hlo_parallel_for(run->parallel, chunks, run_chunk, &state);
-  return atomic_load(&state.is_exhausted) ? hlo_status_out_of_memory(state.scratch_bytes)
-                                          : hlo_ok();
+  return run_chunks(run, chunks, &state);
 }
 
 // ---- gradients
 
-typedef struct {
-  hlo_attention_gradient_job_t job;
-  const hlo_attention_gradient_kernel_t* kernel;
-  size_t scratch_bytes;
-  atomic_bool is_exhausted;  // a chunk failed to allocate memory
-} gradient_run_t;
-
-static const hlo_attention_gradient_kernel_t* find_gradient_kernel(void) {
-#if defined(__x86_64__)
-  switch (hlo_isa()) {
-    case HLO_ISA_AVX2: return &hlo_attention_gradient_kernel_avx2;
-    case HLO_ISA_AVX512: return &hlo_attention_gradient_kernel_avx512;
-    case HLO_ISA_GENERIC: break;
-  }
-#endif
-  return &hlo_attention_gradient_kernel_generic;
-}
-
-static void run_gradient_chunk(void* arg, uint64_t index) {
-  gradient_run_t* run = arg;
-  float* scratch = hlo_mem_alloc_aligned(run->scratch_bytes, 64);
-  if (!scratch) {
-    atomic_store(&run->is_exhausted, true);
-    return;
-  }
-  run->kernel->run(&run->job, index, scratch);
-  hlo_mem_free(scratch);
-}
-
 static void reduce_gradient_chunk(void* arg, uint64_t matrix) {
-  const gradient_run_t* run = arg;
-  run->kernel->reduce(&run->job, matrix);
+  const attention_run_t* run = arg;
+  run->kernel->reduce_gradient(&run->job, matrix);
 }
 
 static hlo_status_t gradient_run(const hlo_lib_run_t* run) {
   const hlo_attention_gradient_t* plan = run->plan;
-  const hlo_attention_gradient_kernel_t* kernel = find_gradient_kernel();
-  const hlo_attention_gradient_size_t size = kernel->size(plan);
-  gradient_run_t state = {.kernel = kernel, .scratch_bytes = kernel->scratch_bytes(plan)};
-  set_addresses(run, &plan->scores, &state.job.scores);
-  state.job.plan = plan;
-  state.job.cotangent = run->operands[plan->cotangent.value->number].data;
-  state.job.query = run->results[HLO_ATTENTION_QUERY_GRADIENT].data;
-  state.job.key = run->results[HLO_ATTENTION_KEY_GRADIENT].data;
-  state.job.value = run->results[HLO_ATTENTION_VALUE_GRADIENT].data;
-  state.job.splits =
+  const hlo_attention_kernel_t* kernel = find_kernel();
+  const hlo_attention_gradient_size_t size = kernel->gradient_size(plan);
+  attention_run_t state = {
+      .kernel = kernel, .is_gradient = true, .scratch_bytes = kernel->gradient_scratch_bytes(plan)};
+  hlo_attention_gradient_job_t* job = &state.job;
+  set_addresses(run, &plan->scores, &job->scores);
+  job->plan = plan;
+  job->cotangent = run->operands[plan->cotangent.value->number].data;
+  job->query = run->results[HLO_ATTENTION_QUERY_GRADIENT].data;
+  job->key = run->results[HLO_ATTENTION_KEY_GRADIENT].data;
+  job->value = run->results[HLO_ATTENTION_VALUE_GRADIENT].data;
+  job->splits =
       hlo_min(hlo_divide_up(HLO_TUNING_ATTENTION_GRADIENT_CHUNKS, size.matrices), size.blocks);
-  const size_t bytes =
-      (size_t)(size.matrices * state.job.splits * size.partial_floats) * sizeof(float);
-  if (state.job.splits > 1) {
-    state.job.partial = hlo_mem_alloc_aligned(bytes, 64);
-    if (!state.job.partial) return hlo_status_out_of_memory(bytes);
+  const size_t bytes = (size_t)(size.matrices * job->splits * size.partial_floats) * sizeof(float);
+  if (job->splits > 1) {
+    job->partial = hlo_mem_alloc_aligned(bytes, 64);
+    if (!job->partial) return hlo_status_out_of_memory(bytes);
   }
-  hlo_parallel_for(run->parallel, (uint64_t)(size.matrices * state.job.splits), run_gradient_chunk,
-                   &state);
-  const bool is_exhausted = atomic_load(&state.is_exhausted);
-  if (state.job.splits > 1 && !is_exhausted) {
+  hlo_status_t status = run_chunks(run, (uint64_t)(size.matrices * job->splits), &state);
+  if (job->splits > 1 && hlo_status_is_ok(status)) {
     hlo_parallel_for(run->parallel, (uint64_t)size.matrices, reduce_gradient_chunk, &state);
   }
-  hlo_mem_free(state.job.partial);
-  return is_exhausted ? hlo_status_out_of_memory(state.scratch_bytes) : hlo_ok();
+  hlo_mem_free(job->partial);
+  return status;
 }
 
 // ---- preparation

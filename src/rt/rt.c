@@ -140,7 +140,8 @@ static int run(const hlo_rt_program_t* program, const void** buffers, uint8_t* t
                        .buffer_count = program->argument_count + program->result_count,
                        .saved_bytes = (uint32_t)program->saved_bytes,
                        .program = program};
-  const hlo_env_t env = {(hlo_subnormals_t)program->subnormals, (hlo_cpu_level_t)program->level};
+  const hlo_env_t env = {(hlo_subnormals_t)program->subnormals, (hlo_cpu_level_t)program->level,
+                         false};
   const hlo_env_state_t host = hlo_env_enter(&env);
   const int32_t answer = program->entry(&frame);
   hlo_env_leave(host);

@@ -48,7 +48,7 @@ void hlo_target_print(const hlo_target_t* target, hlo_strbuf_t* out);
 
 /// Returns the floating-point environment of code for the target.
 static inline hlo_env_t hlo_target_env(const hlo_target_t* target) {
-  return (hlo_env_t){target->subnormals, target->cpu.level};
+  return hlo_env_of_cpu(target->subnormals, &target->cpu);
 }
 
 /// Adds everything that generated code depends on to a hash.
