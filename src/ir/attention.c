@@ -12,6 +12,7 @@ enum {
   DEPTH_LABEL = HLO_ATTENTION_DEPTH_LABEL,
   MAX_DEPTH = 64,
   MAX_INDEX = 1 << 30,  // of indices and constants of 64 bits: sums of two fit 32 bits
+  MAX_FACTORS = 4,      // of probabilities
 };
 
 bool hlo_attention_visit(hlo_attention_match_t* m, const hlo_node_t* node) {
@@ -310,7 +311,53 @@ static bool match_softmax(hlo_attention_match_t* m, hlo_attention_view_t* view) 
   return hlo_attention_view_is_equal(&most, &again);
 }
 
+// Finds the softmax whose probabilities, times factors, are `weights`: products, quotients and
+// selections of zero. Gives its result and what it reads; returns the number of factors, -1 if
+// there is no softmax.
+static int find_softmax(hlo_attention_match_t* m, const hlo_attention_view_t* weights, int depth,
+                        hlo_attention_view_t* out_result, hlo_attention_view_t* out_scores) {
+  const uint32_t visited = m->visited.count;
+  *out_result = *weights;
+  if (!hlo_attention_peel(m, false, out_result)) return -1;
+  *out_scores = *out_result;
+  if (match_softmax(m, out_scores)) return depth;
+  m->visited.count = visited;  // the factors are visited when their steps are built
+  const hlo_attention_view_t product = *out_result;
+  const hlo_node_t* node = product.value->def;
+  if (!node || node->extra || depth == MAX_FACTORS) return -1;
+  uint32_t first = 0, count = 0;
+  double number;
+  if (node->op == HLO_OP_multiply) count = 2;
+  if (node->op == HLO_OP_divide) count = 1;
+  if (node->op == HLO_OP_select && hlo_attention_read_number(hlo_node_operand(node, 2), &number) &&
+      number == 0) {
+    first = count = 1;
+  }
+  for (uint32_t i = first; i < first + count; ++i) {
+    hlo_attention_view_t operand = product;
+    operand.value = hlo_node_operand(node, i);
+    if (operand.value->type->rank != product.value->type->rank) continue;
+    const int found = find_softmax(m, &operand, depth + 1, out_result, out_scores);
+    if (found >= 0) return found;
+  }
+  return -1;
+}
+
 // ---- the function of the scores
+
+uint32_t hlo_attention_operand_count(hlo_attention_op_t op) {
+  if (op < HLO_ATTENTION_ADD) return 0;
+  switch (op) {
+    case HLO_ATTENTION_NEGATE:
+    case HLO_ATTENTION_ABS:
+    case HLO_ATTENTION_TANH:
+    case HLO_ATTENTION_EXP:
+    case HLO_ATTENTION_NOT:
+    case HLO_ATTENTION_CONVERT: return 1;
+    case HLO_ATTENTION_SELECT: return 3;
+    default: return 2;
+  }
+}
 
 static int add_step(hlo_attention_match_t* m, const hlo_attention_step_t* step) {
   if (m->out->step_count == HLO_ATTENTION_MAX_STEPS) return -1;
@@ -417,6 +464,26 @@ static bool is_exact(const hlo_attention_match_t* m, const hlo_attention_step_t*
   return true;
 }
 
+// Makes the quotient of a truth value and a constant a selection.
+static void simplify_division(hlo_attention_match_t* m, hlo_attention_step_t* step) {
+  const hlo_attention_step_t* above = &m->out->steps[step->operands[0]];
+  const hlo_attention_step_t* below = &m->out->steps[step->operands[1]];
+  hlo_attention_step_t number = *below;
+  if (above->op != HLO_ATTENTION_CONVERT || above->from != HLO_ATTENTION_BOOLEAN ||
+      below->op != HLO_ATTENTION_CONSTANT || !(fabsf(below->number) > 0)) {
+    return;
+  }
+  number.number = 1 / below->number;
+  const int yes = add_step(m, &number);
+  number.number = 0;
+  const int no = add_step(m, &number);
+  if (yes < 0 || no < 0) return;
+  *step = (hlo_attention_step_t){.op = HLO_ATTENTION_SELECT,
+                                 .type = HLO_ATTENTION_FLOAT,
+                                 .from = HLO_ATTENTION_BOOLEAN,
+                                 .operands = {above->operands[0], (uint8_t)yes, (uint8_t)no}};
+}
+
 static int build_op(hlo_attention_match_t* m, const hlo_attention_view_t* view,
                     hlo_attention_op_t op, hlo_attention_type_t type, uint32_t depth) {
   const hlo_node_t* node = view->value->def;
@@ -447,6 +514,7 @@ static int build_op(hlo_attention_match_t* m, const hlo_attention_view_t* view,
     return -1;
   if (node->results[0].type->dtype == HLO_DTYPE_S64 && !is_exact(m, &step)) return -1;
   if (!hlo_attention_visit(m, node)) return -1;
+  if (op == HLO_ATTENTION_DIVIDE) simplify_division(m, &step);
   return op == HLO_ATTENTION_CONVERT && step.from == type ? step.operands[0] : add_step(m, &step);
 }
 
@@ -461,6 +529,42 @@ static bool is_computed(const hlo_attention_match_t* m, const hlo_attention_view
                                                           : rows > 0 && type != HLO_ATTENTION_FLOAT;
 }
 
+// Builds the steps of a truth value. If they would read a matrix of numbers that is computed, or
+// contain an op that has no step, the truth values are an array: those of dropout.
+static int build_truth(hlo_attention_match_t* m, const hlo_attention_view_t* view,
+                       hlo_attention_op_t op, uint32_t depth) {
+  const uint32_t visited = m->visited.count, products = m->product_count;
+  const uint32_t steps = m->out->step_count, arrays = m->out->array_count, memo = m->memo_count;
+  const int64_t elements = hlo_type_element_count(view->value->type);
+  const int step = build_op(m, view, op, HLO_ATTENTION_BOOLEAN, depth);
+  bool has_matrix = step < 0;
+  for (uint32_t i = arrays; i < m->out->array_count; ++i) {
+    const hlo_type_t* type = m->arrays[i].value->type;
+    has_matrix |= m->arrays[i].value->def && type->dtype != HLO_DTYPE_PRED &&
+                  hlo_type_element_count(type) == elements;
+  }
+  if (!has_matrix || m->product_count != products) return step;
+  m->visited.count = visited;
+  m->out->step_count = steps;
+  m->out->array_count = arrays;
+  m->memo_count = memo;
+  return add_array(m, view, HLO_ATTENTION_BOOLEAN);
+}
+
+static bool is_visited(const hlo_attention_match_t* m, const hlo_node_t* node) {
+  for (uint32_t i = 0; i < m->visited.count; ++i) {
+    if (m->visited.nodes[i] == node) return true;
+  }
+  return false;
+}
+
+static bool has_visited_users(const hlo_attention_match_t* m, const hlo_value_t* value) {
+  for (const hlo_use_t* use = value->uses; use; use = use->next) {
+    if (!is_visited(m, use->user)) return false;
+  }
+  return true;
+}
+
 static int build_new(hlo_attention_match_t* m, hlo_attention_view_t* view, uint32_t depth) {
   const hlo_node_t* node = view->value->def;
   hlo_attention_type_t type;
@@ -469,7 +573,7 @@ static int build_new(hlo_attention_match_t* m, hlo_attention_view_t* view, uint3
   hlo_attention_product_t product;
   if (m->product_count < m->product_limit && hlo_attention_view_has_label(view, m->key_label) &&
       hlo_attention_read_product(view->value, &product) &&
-      (m->is_shared || !view->value->uses->next)) {
+      (m->is_shared || !view->value->uses->next || has_visited_users(m, view->value))) {
     const hlo_attention_op_t op = m->product_count ? HLO_ATTENTION_SECOND : HLO_ATTENTION_SCORE;
     m->products[m->product_count++] = *view;
     return hlo_attention_visit(m, node) ? add_step(m, &(hlo_attention_step_t){.op = op}) : -1;
@@ -488,6 +592,7 @@ static int build_new(hlo_attention_match_t* m, hlo_attention_view_t* view, uint3
   const bool is_widened = op == HLO_ATTENTION_CONVERT && view->value->type->dtype == HLO_DTYPE_S64;
   if (is_widened) return build_op(m, view, op, type, depth);
   if (op == HLO_ATTENTION_SCORE || !is_computed(m, view, type)) return add_array(m, view, type);
+  if (op == HLO_ATTENTION_COMPARE) return build_truth(m, view, op, depth);
   return build_op(m, view, op, type, depth);
 }
 
@@ -639,13 +744,6 @@ static bool finish(hlo_attention_match_t* m, const hlo_attention_view_t* root,
          hlo_attention_is_float(root->value->type->dtype);
 }
 
-static bool is_visited(const hlo_attention_match_t* m, const hlo_node_t* node) {
-  for (uint32_t i = 0; i < m->visited.count; ++i) {
-    if (m->visited.nodes[i] == node) return true;
-  }
-  return false;
-}
-
 // Returns true if nothing else uses the probabilities and scores, which would be computed for it
 // anyway.
 static bool is_private(const hlo_attention_match_t* m, const hlo_value_t* root) {
@@ -658,11 +756,72 @@ static bool is_private(const hlo_attention_match_t* m, const hlo_value_t* root) 
                           hlo_type_element_count(value->type) == scores &&
                           hlo_attention_is_float(value->type->dtype);
     if (value == root || !is_large) continue;
-    for (const hlo_use_t* use = value->uses; use; use = use->next) {
-      if (!is_visited(m, use->user)) return false;
-    }
+    if (!has_visited_users(m, value)) return false;
   }
   return true;
+}
+
+static bool is_number(const hlo_attention_t* out, uint32_t step, float* number) {
+  *number = out->steps[step].number;
+  return out->steps[step].op == HLO_ATTENTION_CONSTANT && fabsf(*number) > 0 &&
+         fabsf(*number) < INFINITY;
+}
+
+// Splits the weights of dropout, t ? x * c : 0 or x * (t ? c : 0), into the selection and c.
+static bool split_scale(hlo_attention_match_t* m, uint32_t weight, uint32_t* step) {
+  hlo_attention_t* out = m->out;
+  hlo_attention_step_t last = out->steps[*step];
+  if (last.op == HLO_ATTENTION_MULTIPLY) {
+    const uint32_t side = last.operands[0] == weight ? 1 : 0;
+    if (last.operands[1 - side] != weight) return false;
+    last = out->steps[last.operands[side]];
+    if (last.op != HLO_ATTENTION_SELECT || !is_number(out, last.operands[1], &out->scale)) {
+      return false;
+    }
+  } else if (last.op == HLO_ATTENTION_SELECT) {
+    const hlo_attention_step_t* x = &out->steps[last.operands[1]];
+    if ((x->op != HLO_ATTENTION_MULTIPLY && x->op != HLO_ATTENTION_DIVIDE) ||
+        x->operands[0] != weight || !is_number(out, x->operands[1], &out->scale)) {
+      return false;
+    }
+    if (x->op == HLO_ATTENTION_DIVIDE) out->scale = 1 / out->scale;
+  } else {
+    return false;
+  }
+  const hlo_attention_step_t* zero = &out->steps[last.operands[2]];
+  if (zero->op != HLO_ATTENTION_CONSTANT || zero->number != 0) return false;
+  last.operands[1] = (uint8_t)weight;
+  const int selection = add_step(m, &last);
+  if (selection >= 0) *step = (uint32_t)selection;
+  return selection >= 0;
+}
+
+// Builds the steps of the weights from the result of the softmax. Each value of the probabilities
+// must have one use: then the weights are linear in them.
+static bool build_weights(hlo_attention_match_t* m, const hlo_attention_view_t* weights,
+                          const hlo_attention_view_t* softmax) {
+  hlo_attention_t* out = m->out;
+  const int weight = add_step(m, &(hlo_attention_step_t){.op = HLO_ATTENTION_WEIGHT});
+  if (weight < 0 || m->memo_count == HLO_ATTENTION_MAX_MEMO) return false;
+  m->memo[m->memo_count] = *softmax;
+  m->memo_steps[m->memo_count++] = (uint8_t)weight;
+  const int step = hlo_attention_build(m, *weights, 0);
+  if (step < 0) return false;
+  uint32_t paths[HLO_ATTENTION_MAX_STEPS] = {0};
+  paths[step] = 1;
+  for (uint32_t i = (uint32_t)step + 1; i-- > 0;) {
+    const uint32_t count = hlo_attention_operand_count(out->steps[i].op);
+    for (uint32_t k = 0; k < count; ++k) {
+      uint32_t* to = &paths[out->steps[i].operands[k]];
+      *to = *to + paths[i] < 2 ? *to + paths[i] : 2;
+    }
+    if (paths[i] && out->steps[i].op == HLO_ATTENTION_SCORE) return false;
+  }
+  uint32_t last = (uint32_t)step;
+  if (!split_scale(m, (uint32_t)weight, &last)) out->scale = 1;
+  out->weight = (uint8_t)last;
+  out->has_factor = true;
+  return paths[weight] == 1;
 }
 
 // Labels the dimensions of the probabilities, operand `side` of the second product, and matches
@@ -686,10 +845,15 @@ static bool match_side(hlo_attention_match_t* m, const hlo_attention_product_t* 
       !hlo_attention_label_root(m, second, labels, &result)) {
     return false;
   }
-  if (!hlo_attention_visit(m, second->node) || !match_softmax(m, &scores)) return false;
-  const int step = hlo_attention_build(m, scores, 0);
-  return step >= 0 && step == (int)m->out->step_count - 1 && m->product_count == 1 &&
-         finish(m, &result, &value) && (m->is_shared || is_private(m, root->value));
+  hlo_attention_view_t softmax;
+  const hlo_attention_view_t weights = scores;
+  if (!hlo_attention_visit(m, second->node)) return false;
+  const int factors = find_softmax(m, &weights, 0, &softmax, &scores);
+  const int step = factors < 0 ? -1 : hlo_attention_build(m, scores, 0);
+  if (step < 0 || m->product_count != 1) return false;
+  m->out->score = (uint8_t)step;
+  if (factors > 0 && !build_weights(m, &weights, &softmax)) return false;
+  return finish(m, &result, &value) && (m->is_shared || is_private(m, root->value));
 }
 
 const hlo_value_t* hlo_attention_product_of(const hlo_value_t* root) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recognition of attention, softmax(f(query * key)) * value, in plain ops: two products with a
 // softmax between them. f is any elementwise function of a score, of its row and key, and of arrays
-// that are broadcast to the scores: scales, biases, masks, soft caps. Dimensions may be in any
-// order, and any of them may be batch dimensions of one product and free in the other (grouped
-// heads).
+// that are broadcast to the scores: scales, biases, masks, soft caps. The probabilities may have
+// factors before the second product (dropout). Dimensions may be in any order, and any of them may
+// be batch dimensions of one product and free in the other (grouped heads).
 #pragma once
 
 #include "ir/module.h"
@@ -28,6 +28,7 @@ typedef struct hlo_attention_array {
 typedef enum hlo_attention_op {
   HLO_ATTENTION_SCORE,     // the first product
   HLO_ATTENTION_SECOND,    // gradients: the product of cotangent and value
+  HLO_ATTENTION_WEIGHT,    // the exponential of f less its maximum
   HLO_ATTENTION_ARRAY,     // element of arrays[array]
   HLO_ATTENTION_CONSTANT,  // `number`, or `integer`
   HLO_ATTENTION_ROW,       // the row's index
@@ -74,12 +75,19 @@ typedef struct hlo_attention {
   bool is_narrow;  // query, key and value are bf16, and the probabilities are rounded to bf16
   hlo_attention_array_t query, key, value, result;  // result: of `root`
   hlo_attention_array_t most, sum;  // the largest score of a row and key, the sum of exponentials
-  bool has_masks;                   // gradients: some steps select
+  bool has_masks;   // gradients: some steps select by more than an array of rows and keys
+  bool has_factor;  // weights are a linear function of the exponentials, such as dropout
+  uint8_t score;    // the step that is f
+  uint8_t weight;   // the step of that function, which `scale` multiplies
+  float scale;
   uint32_t array_count, step_count;
   hlo_attention_array_t arrays[HLO_ATTENTION_MAX_ARRAYS];
-  hlo_attention_step_t steps[HLO_ATTENTION_MAX_STEPS];  // the last one is f
+  hlo_attention_step_t steps[HLO_ATTENTION_MAX_STEPS];
   const hlo_value_t* root;
 } hlo_attention_t;
+
+/// Returns how many operands a step has.
+uint32_t hlo_attention_operand_count(hlo_attention_op_t op);
 
 /// A set of nodes, for outlining.
 typedef struct hlo_attention_nodes {

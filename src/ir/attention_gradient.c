@@ -163,6 +163,15 @@ static bool match_scores(gradient_match_t* g, uint32_t first) {
          is_same_array(g, &g->cotangent, &g->others[VALUE]);
 }
 
+// Returns true if a step selects by what may be the same for a whole block: not by an array of rows
+// and keys.
+static bool is_mask(const hlo_attention_t* out, uint32_t step) {
+  if (out->steps[step].op != HLO_ATTENTION_SELECT) return false;
+  const hlo_attention_step_t* by = &out->steps[out->steps[step].operands[0]];
+  const hlo_attention_array_t* array = &out->arrays[by->array];
+  return by->op != HLO_ATTENTION_ARRAY || !array->row || !array->key;
+}
+
 static bool store(gradient_match_t* g) {
   hlo_attention_match_t* m = &g->m;
   hlo_attention_gradient_t* out = g->out;
@@ -187,9 +196,7 @@ static bool store(gradient_match_t* g) {
     if (!hlo_attention_is_float(view->value->type->dtype)) return false;
   }
   hlo_attention_store_arrays(m, row);
-  for (uint32_t i = 0; i < m->out->step_count; ++i) {
-    m->out->has_masks |= m->out->steps[i].op == HLO_ATTENTION_SELECT;
-  }
+  for (uint32_t i = 0; i < m->out->step_count; ++i) m->out->has_masks |= is_mask(m->out, i);
   m->out->is_narrow = true;
   for (uint32_t i = 0; i < 4; ++i) {
     m->out->is_narrow &= arrays[i].value->type->dtype == HLO_DTYPE_BF16;

@@ -301,6 +301,11 @@ typedef struct program {
   uint8_t uses[HLO_ATTENTION_MAX_STEPS];  // 0: not computed
 } program_t;
 
+/// The programs of a block: the scores, and the weights if they have factors.
+typedef struct programs {
+  program_t score, weight;
+} programs_t;
+
 /// The evaluation of a panel.
 typedef struct eval {
   const hlo_attention_t* plan;
@@ -310,20 +315,6 @@ typedef struct eval {
   uint32_t free_count;
   float* free[HLO_ATTENTION_MAX_STEPS + 3];  // and the products
 } eval_t;
-
-static uint32_t operand_count(hlo_attention_op_t op) {
-  if (op < HLO_ATTENTION_ADD) return 0;
-  switch (op) {
-    case HLO_ATTENTION_NEGATE:
-    case HLO_ATTENTION_ABS:
-    case HLO_ATTENTION_TANH:
-    case HLO_ATTENTION_EXP:
-    case HLO_ATTENTION_NOT:
-    case HLO_ATTENTION_CONVERT: return 1;
-    case HLO_ATTENTION_SELECT: return 3;
-    default: return 2;
-  }
-}
 
 // Finds the steps that `outputs` need in a block, given what is known of them.
 static void make_program(const hlo_attention_t* plan, const hlo_attention_range_t* ranges,
@@ -340,7 +331,7 @@ static void make_program(const hlo_attention_t* plan, const hlo_attention_range_
   for (uint32_t i = 0; i < output_count; ++i) ++out->uses[out->alias[outputs[i]]];
   for (uint32_t i = plan->step_count; i-- > 0;) {
     const hlo_attention_step_t* step = &plan->steps[i];
-    for (uint32_t k = 0; out->uses[i] && k < operand_count(step->op); ++k) {
+    for (uint32_t k = 0; out->uses[i] && k < hlo_attention_operand_count(step->op); ++k) {
       ++out->uses[out->alias[step->operands[k]]];
     }
   }
@@ -356,6 +347,31 @@ static int32_t load_bits(const hlo_attention_step_t* step, hlo_dtype_t dtype, co
   }
 }
 
+// Loads truth values of keys side by side as masks, four of a row at once. out: [key][WIDTH], zero
+// beyond the rows. Rows are copied first: those a power of two apart share few sets of the cache.
+static void load_truths(const char* data, int64_t row, int64_t rows, int64_t keys, int32_t* out) {
+  enum { GROUPS = BLOCK_KEYS / 4 };
+  int32_t lines[WIDTH][GROUPS], columns[GROUPS][WIDTH] __attribute__((aligned(sizeof(vec_t))));
+  if (rows < WIDTH || keys < BLOCK_KEYS) memset(lines, 0, sizeof lines);
+  for (int64_t i = 0; i < rows; ++i) {
+    if (keys == BLOCK_KEYS) {
+      memcpy(lines[i], data + i * row, BLOCK_KEYS);
+    } else {
+      memcpy(lines[i], data + i * row, (size_t)keys);
+    }
+  }
+  for (int64_t i = 0; i < WIDTH; ++i) {
+    for (int g = 0; g < GROUPS; ++g) columns[g][i] = lines[i][g];
+  }
+  for (int64_t k = 0; k < keys; ++k) {
+    const ints_t* from = (const ints_t*)columns[k / 4];
+    const ints_t bits = splat_int((int32_t)(0xffu << 8 * (k % 4)));
+    for (int v = 0; v < VECTORS; ++v) {
+      ((ints_t*)(out + k * WIDTH))[v] = (from[v] & bits) != splat_int(0);
+    }
+  }
+}
+
 static void load_array(const eval_t* e, const hlo_attention_step_t* step, rows_t* out) {
   const hlo_attention_array_t* array = &e->plan->arrays[step->array];
   const hlo_dtype_t dtype = array->value->type->dtype;
@@ -368,6 +384,11 @@ static void load_array(const eval_t* e, const hlo_attention_step_t* step, rows_t
       const int32_t x = load_bits(step, dtype, data, (e->block->key + k) * array->key);
       for (int i = 0; i < WIDTH; ++i) bits[k * WIDTH + i] = x;
     }
+    return;
+  }
+  if (step->type == HLO_ATTENTION_BOOLEAN && array->key == 1) {
+    const char* from = data + e->row * array->row + e->block->key;
+    load_truths(from, array->row, e->row_count, keys, bits);
     return;
   }
   if (e->row_count < WIDTH) memset(bits, 0, (size_t)(keys * WIDTH) * sizeof *bits);
@@ -487,7 +508,7 @@ static void release_operand(eval_t* e, program_t* program, uint32_t step) {
 
 static void eval_step(eval_t* e, program_t* program, uint32_t number) {
   const hlo_attention_step_t* step = &e->plan->steps[number];
-  const uint32_t count = operand_count(step->op);
+  const uint32_t count = hlo_attention_operand_count(step->op);
   rows_t x[3], *out = &e->rows[number];
   bool is_in_place = false, is_row = count > 0;
   for (uint32_t i = 0; i < 3; ++i) {
@@ -528,7 +549,7 @@ static bool is_mixed(const hlo_attention_t* plan, const program_t* program) {
   return false;
 }
 
-// Evaluates the steps of a panel whose products are in `scores` and `second`.
+// Evaluates the steps of a panel whose products, or exponentials, are in `scores` and `second`.
 static void eval_panel(eval_t* e, program_t program, float* scores, float* second, float* buffers) {
   e->free_count = 0;
   for (uint32_t i = e->plan->step_count + 1; i-- > 0;) {
@@ -537,7 +558,8 @@ static void eval_panel(eval_t* e, program_t program, float* scores, float* secon
   for (uint32_t i = 0; i < e->plan->step_count; ++i) {
     if (!program.uses[i] || program.alias[i] != i) continue;
     switch (e->plan->steps[i].op) {
-      case HLO_ATTENTION_SCORE: e->rows[i] = (rows_t){scores, WIDTH}; break;
+      case HLO_ATTENTION_SCORE:
+      case HLO_ATTENTION_WEIGHT: e->rows[i] = (rows_t){scores, WIDTH}; break;
       case HLO_ATTENTION_SECOND: e->rows[i] = (rows_t){second, WIDTH}; break;
       default: eval_step(e, &program, i);
     }
@@ -649,7 +671,13 @@ static void prefetch_next(const chunk_t* c, int64_t panel) {
   prefetch_rows(&plan->value, c->value, first, end, plan->features);
 }
 
-static void multiply_panel(chunk_t* c, int64_t panel, const program_t* program) {
+// Repeats one row for all keys: weights that a mask makes the same.
+static rows_t repeat_row(rows_t from, int64_t keys, float* out) {
+  for (int64_t k = 0; k < keys; ++k) memcpy(out + k * WIDTH, from.data, WIDTH * sizeof *out);
+  return (rows_t){out, WIDTH};
+}
+
+static void multiply_panel(chunk_t* c, int64_t panel, const programs_t* programs) {
   const hlo_attention_t* plan = c->job->plan;
   const int64_t keys = c->block.key_count;
   const int64_t depth = c->is_paired ? hlo_divide_up(plan->depth, 2) : plan->depth;
@@ -661,25 +689,31 @@ static void multiply_panel(chunk_t* c, int64_t panel, const program_t* program) 
   eval_t e = {.plan = plan, .block = &c->block, .row = c->block.row + panel * WIDTH};
   e.row_count = hlo_min(WIDTH, c->block.row_count - panel * WIDTH);
   vec_t scale[VECTORS];
-  eval_panel(&e, *program, c->scores, NULL, c->buffers);
-  update_softmax(e.rows[program->alias[plan->step_count - 1]], keys, &c->states[panel], c->scores,
+  eval_panel(&e, programs->score, c->scores, NULL, c->buffers);
+  update_softmax(e.rows[programs->score.alias[plan->score]], keys, &c->states[panel], c->scores,
                  scale);
-  if (c->is_paired) pair_weights((rows_t){c->scores, WIDTH}, keys, c->scores);
+  rows_t weights = {c->scores, WIDTH};
+  if (plan->has_factor) {
+    eval_panel(&e, programs->weight, c->scores, NULL, c->buffers);
+    weights = e.rows[programs->weight.alias[plan->weight]];
+    if (!weights.step) weights = repeat_row(weights, keys, c->scores);
+  }
+  if (c->is_paired) pair_weights(weights, keys, weights.data);
   const int64_t steps = c->is_paired ? hlo_divide_up(keys, 2) : keys;
-  multiply_tiles(c->is_paired, c->pitch, steps, c->values, TILE_ROWS, 1, c->pitch, c->scores, scale,
-                 accumulators);
+  multiply_tiles(c->is_paired, c->pitch, steps, c->values, TILE_ROWS, 1, c->pitch, weights.data,
+                 scale, accumulators);
 }
 
-// Makes the program of rows and keys. Returns true if all their scores are one negative number,
+// Makes the programs of rows and keys. Returns true if all their scores are one negative number,
 // which *limit covers then.
-static bool find_program(const hlo_attention_t* plan, const hlo_attention_block_t* block,
-                         program_t* program, bool* out_is_mixed, float* limit) {
+static bool find_programs(const hlo_attention_t* plan, const hlo_attention_block_t* block,
+                          programs_t* programs, bool* out_is_mixed, float* limit) {
   hlo_attention_range_t ranges[HLO_ATTENTION_MAX_STEPS];
   hlo_attention_find_ranges(plan, block, ranges);
-  const hlo_attention_range_t* range = &ranges[plan->step_count - 1];
-  const uint8_t output = (uint8_t)(plan->step_count - 1);
-  make_program(plan, ranges, 1, &output, program);
-  *out_is_mixed = is_mixed(plan, program);
+  const hlo_attention_range_t* range = &ranges[plan->score];
+  make_program(plan, ranges, 1, &plan->score, &programs->score);
+  if (plan->has_factor) make_program(plan, ranges, 1, &plan->weight, &programs->weight);
+  *out_is_mixed = is_mixed(plan, &programs->score);
   if (!range->is_known || range->low != range->high || range->high >= 0) return false;
   *limit = fmaxf(*limit, (float)range->high);
   return true;
@@ -687,7 +721,7 @@ static bool find_program(const hlo_attention_t* plan, const hlo_attention_block_
 
 // Multiplies a block of keys. A mask that is not the same for all queries of the block may be so
 // for those of a panel.
-static void multiply_block(chunk_t* c, int64_t panels, const program_t* whole, bool is_split,
+static void multiply_block(chunk_t* c, int64_t panels, const programs_t* whole, bool is_split,
                            bool can_skip, float* limit) {
   const hlo_attention_t* plan = c->job->plan;
   const int64_t key = c->block.key, keys = c->block.key_count;
@@ -700,17 +734,17 @@ static void multiply_block(chunk_t* c, int64_t panels, const program_t* whole, b
     pack_lines(keys_of(&plan->value, c->value), key, keys, plan->features, c->pitch, c->values);
   }
   for (int64_t p = 0; p < panels; ++p) {
-    program_t program = *whole;
+    programs_t programs = *whole;
     hlo_attention_block_t panel = c->block;
     panel.row += p * WIDTH;
     panel.row_count = hlo_min(WIDTH, c->block.row_count - p * WIDTH);
     float constant = -INFINITY;
     bool is_one = false, is_panel_mixed;
-    if (is_split) is_one = find_program(plan, &panel, &program, &is_panel_mixed, &constant);
+    if (is_split) is_one = find_programs(plan, &panel, &programs, &is_panel_mixed, &constant);
     if (is_one && can_skip) {
       *limit = fmaxf(*limit, constant);
     } else {
-      multiply_panel(c, p, &program);
+      multiply_panel(c, p, &programs);
     }
   }
 }
@@ -727,15 +761,15 @@ static void multiply_blocks(chunk_t* c, bool can_skip, float* limit) {
   }
   memset(c->accumulators, 0, (size_t)(panels * c->pitch * WIDTH) * sizeof(float));
   for (int64_t key = 0; key < plan->keys; key += BLOCK_KEYS) {
-    program_t program;
+    programs_t programs;
     bool is_split;
     float constant = -INFINITY;
     c->block.key = key;
     c->block.key_count = hlo_min(BLOCK_KEYS, plan->keys - key);
-    if (find_program(plan, &c->block, &program, &is_split, &constant) && can_skip) {
+    if (find_programs(plan, &c->block, &programs, &is_split, &constant) && can_skip) {
       *limit = fmaxf(*limit, constant);
     } else {
-      multiply_block(c, panels, &program, is_split, can_skip, limit);
+      multiply_block(c, panels, &programs, is_split, can_skip, limit);
     }
   }
 }
@@ -794,7 +828,8 @@ static void store_result(const chunk_t* c) {
   const hlo_attention_array_t* result = &plan->result;
   for (int64_t i = 0; i < c->block.row_count; ++i) {
     const float* from = c->accumulators + i / WIDTH * c->pitch * WIDTH + i % WIDTH;
-    const float sum = ((const float*)c->states[i / WIDTH].sum)[i % WIDTH], inverse = 1 / sum;
+    const float sum = ((const float*)c->states[i / WIDTH].sum)[i % WIDTH];
+    const float inverse = (plan->has_factor ? plan->scale : 1) / sum;
     for (int64_t f = 0; f < plan->features; ++f) {
       // 0 / 0 for queries without keys
       c->line[f] = sum == 0 ? from[f * WIDTH] / sum : from[f * WIDTH] * inverse;

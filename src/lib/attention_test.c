@@ -22,12 +22,17 @@
 enum { TEXT_BYTES = 4096, VARIANTS_MAX = 3 };
 
 // A key j of query i counts if i + offset >= j; the score of others is `masked`. is_narrow:
-// operands and probabilities are bf16.
+// operands and probabilities are bf16. has_dropout: every third probability is dropped, the others
+// are multiplied by 1.5.
 typedef struct {
   int64_t rows, keys, depth, features, offset;
   const char* masked;
-  bool is_narrow;
+  bool is_narrow, has_dropout;
 } case_t;
+
+static bool is_dropped(const case_t* c, int64_t i, int64_t j) {
+  return c->has_dropout && (i * 7 + j) % 3 == 0;
+}
 
 static hlo_module_t* parse_case(const case_t* c) {
   char text[TEXT_BYTES];
@@ -37,8 +42,8 @@ static hlo_module_t* parse_case(const case_t* c) {
   const char* t = c->is_narrow ? "bf16" : "f32";
   const int length = snprintf(
       text, sizeof text,
-      "func.func @main(%%q: tensor<%sx%dx%s>, %%k: tensor<%dx%dx%s>, %%v: tensor<%dx%dx%s>) -> "
-      "tensor<%sx%dxf32> {\n"
+      "func.func @main(%%q: tensor<%sx%dx%s>, %%k: tensor<%dx%dx%s>, %%v: tensor<%dx%dx%s>, "
+      "%%t: tensor<%sxi1>) -> tensor<%sx%dxf32> {\n"
       "%%0 = stablehlo.dot_general %%q, %%k, contracting_dims = [1] x [1] : (tensor<%sx%dx%s>, "
       "tensor<%dx%dx%s>) -> tensor<%sxf32>\n"
       "%%c = stablehlo.constant dense<%d> : tensor<%sxi32>\n"
@@ -59,13 +64,18 @@ static hlo_module_t* parse_case(const case_t* c) {
       "(tensor<%sxf32>, tensor<f32>) -> tensor<%sxf32>\n"
       "%%7 = stablehlo.broadcast_in_dim %%6, dims = [0] : (tensor<%sxf32>) -> tensor<%sxf32>\n"
       "%%8 = stablehlo.divide %%5, %%7 : tensor<%sxf32>\n"
-      "%%p = stablehlo.convert %%8 : (tensor<%sxf32>) -> tensor<%sx%s>\n"
+      "%%e = stablehlo.convert %%t : (tensor<%sxi1>) -> tensor<%sxf32>\n"
+      "%%f = stablehlo.constant dense<%s> : tensor<%sxf32>\n"
+      "%%g = stablehlo.divide %%e, %%f : tensor<%sxf32>\n"
+      "%%h = stablehlo.multiply %s, %%g : tensor<%sxf32>\n"
+      "%%p = stablehlo.convert %s : (tensor<%sxf32>) -> tensor<%sx%s>\n"
       "%%9 = stablehlo.dot_general %%p, %%v, contracting_dims = [1] x [0] : (tensor<%sx%s>, "
       "tensor<%dx%dx%s>) -> tensor<%sx%dxf32>\nreturn %%9 : tensor<%sx%dxf32>\n}",
-      r, (int)c->depth, t, (int)c->keys, (int)c->depth, t, (int)c->keys, (int)c->features, t, r,
+      r, (int)c->depth, t, (int)c->keys, (int)c->depth, t, (int)c->keys, (int)c->features, t, s, r,
       (int)c->features, r, (int)c->depth, t, (int)c->keys, (int)c->depth, t, s, (int)c->offset, s,
-      s, s, s, s, s, s, c->masked, s, s, s, s, r, r, s, s, s, s, r, r, s, s, s, s, t, s, t,
-      (int)c->keys, (int)c->features, t, r, (int)c->features, r, (int)c->features);
+      s, s, s, s, s, s, c->masked, s, s, s, s, r, r, s, s, s, s, r, r, s, s, s, s, "0.6666667", s,
+      s, c->has_dropout ? "%8" : "%g", s, c->has_dropout ? "%h" : "%8", s, s, t, s, t, (int)c->keys,
+      (int)c->features, t, r, (int)c->features, r, (int)c->features);
   assert_true(length > 0 && length < TEXT_BYTES);
   hlo_diag_t diag;
   hlo_diag_init(&diag, "case", text, (size_t)length);
@@ -121,7 +131,10 @@ static void compute_row(const case_t* c, int64_t i, const float* q, const float*
   for (int64_t j = 0; j < c->keys; ++j) sum += weights[j] = exp(weights[j] - most);
   for (int64_t f = 0; f < c->features; ++f) {
     out[f] = 0;
-    for (int64_t j = 0; j < c->keys; ++j) out[f] += weights[j] / sum * v[j * c->features + f];
+    for (int64_t j = 0; j < c->keys; ++j) {
+      const double factor = is_dropped(c, i, j) ? 0 : c->has_dropout ? 1.5 : 1;
+      out[f] += factor * weights[j] / sum * v[j * c->features + f];
+    }
   }
 }
 
@@ -139,7 +152,7 @@ static uint16_t* round_numbers(int64_t count, float* numbers) {
 static void check_rows(const case_t* c, const float* q, const float* k, const float* v,
                        const float* o) {
   // Weights of bf16: sums of values up to 1 with errors of half a unit of 2^-8 each.
-  const double bound = c->is_narrow ? 2.5e-3 : 2e-6;
+  const double bound = (c->has_dropout ? 1.5 : 1) * (c->is_narrow ? 2.5e-3 : 2e-6);
   double* want = hlo_mem_alloc((size_t)(c->features + c->keys) * sizeof(double));
   assert_non_null(want);
   for (int64_t i = 0; i < c->rows; ++i) {
@@ -168,10 +181,18 @@ static void check_case(const case_t* c, const hlo_attention_kernel_t* kernel) {
   }
   float* scratch = hlo_mem_alloc_aligned(kernel->scratch_bytes(&plan), 64);
   assert_non_null(scratch);
+  char* truths = hlo_mem_alloc((size_t)(c->rows * c->keys));
+  assert_non_null(truths);
+  for (int64_t i = 0; i < c->rows * c->keys; ++i) {
+    truths[i] = (char)!is_dropped(c, i / c->keys, i % c->keys);
+  }
+  assert_int_equal(plan.has_factor, c->has_dropout);
+  assert_int_equal(plan.array_count, c->has_dropout);
   const hlo_attention_job_t job = {.plan = &plan,
                                    .query = c->is_narrow ? (const char*)halves[0] : (const char*)q,
                                    .key = c->is_narrow ? (const char*)halves[1] : (const char*)k,
                                    .value = c->is_narrow ? (const char*)halves[2] : (const char*)v,
+                                   .arrays = {truths},
                                    .result = (char*)o,
                                    .has_pairs = hlo_isa_has_pairs()};
   const int64_t chunks = hlo_divide_up(c->rows, kernel->block_queries);
@@ -183,18 +204,24 @@ static void check_case(const case_t* c, const hlo_attention_kernel_t* kernel) {
   hlo_mem_free(v);
   hlo_mem_free(o);
   hlo_mem_free(scratch);
+  hlo_mem_free(truths);
   hlo_module_release(module);
 }
 
 static void test_variants(void** state) {
   (void)state;
   static const case_t cases[] = {
-      {70, 70, 5, 7, 1000, "-1.0e+30", false},     // nothing is masked
-      {201, 201, 8, 8, 0, "-1.0e+30", false},      // blocks of later keys are skipped
-      {201, 150, 3, 1, -20, "0xFF800000", false},  // the first queries have no key: NaN
-      {201, 150, 3, 2, -150, "-1.0e+30", false},   // nor here: the mean of all values
-      {2, 65, 70, 65, -1, "-1.0e+30", false},     {201, 201, 8, 8, 0, "-1.0e+30", true},
-      {201, 150, 3, 1, -20, "0xFF800000", true},  {49, 131, 70, 65, 200, "-1.0e+30", true},
+      {70, 70, 5, 7, 1000, "-1.0e+30", false, false},     // nothing is masked
+      {201, 201, 8, 8, 0, "-1.0e+30", false, false},      // blocks of later keys are skipped
+      {201, 150, 3, 1, -20, "0xFF800000", false, false},  // the first queries have no key: NaN
+      {201, 150, 3, 2, -150, "-1.0e+30", false, false},   // nor here: the mean of all values
+      {2, 65, 70, 65, -1, "-1.0e+30", false, false},
+      {201, 201, 8, 8, 0, "-1.0e+30", true, false},
+      {201, 150, 3, 1, -20, "0xFF800000", true, false},
+      {49, 131, 70, 65, 200, "-1.0e+30", true, false},
+      {201, 150, 3, 2, -150, "-1.0e+30", false, true},  // dropout, rows without keys
+      {49, 131, 9, 65, 20, "-1.0e+30", false, true},
+      {201, 201, 8, 8, 0, "-1.0e+30", true, true},
   };
   const hlo_attention_kernel_t* variants[VARIANTS_MAX];
   const uint32_t count = find_variants(variants);
@@ -205,11 +232,11 @@ static void test_variants(void** state) {
 
 static void test_ranges(void** state) {
   (void)state;
-  const case_t c = {128, 128, 4, 4, 0, "-1.0e+30", false};
+  const case_t c = {128, 128, 4, 4, 0, "-1.0e+30", false, false};
   hlo_module_t* module = parse_case(&c);
   const hlo_attention_t plan = match_case(module);
   hlo_attention_range_t ranges[HLO_ATTENTION_MAX_STEPS];
-  const hlo_attention_range_t* last = &ranges[plan.step_count - 1];
+  const hlo_attention_range_t* last = &ranges[plan.score];
   hlo_attention_block_t block = {.row = 0, .row_count = 64, .key = 64, .key_count = 64};
   hlo_attention_find_ranges(&plan, &block, ranges);
   assert_true(last->is_known && last->low == last->high && last->low < -9e29);

@@ -119,9 +119,26 @@ static void replace_results(hlo_pass_ctx_t* ctx, const outline_t* o, hlo_node_t*
   ++ctx->step_count;
 }
 
+static int64_t score_count(const hlo_attention_t* a) {
+  int64_t scores = a->rows * a->keys;
+  for (uint32_t i = 0; i < a->batch_count; ++i) scores *= a->batch[i];
+  return scores;
+}
+
+// Returns true if the factors of the weights are computed for each score: random bits, which
+// separate ops compute while they wait for the matrix of scores.
+static bool has_large_factor(const hlo_attention_t* a) {
+  for (uint32_t i = 0; a->has_factor && i < a->array_count; ++i) {
+    const hlo_value_t* value = a->arrays[i].value;
+    if (value->def && hlo_type_element_count(value->type) == score_count(a)) return true;
+  }
+  return false;
+}
+
 // Returns true if the matrix of scores is large enough for the kernel to be faster than products
 // and a softmax by themselves.
 static bool is_profitable(const hlo_attention_t* a) {
+  if (has_large_factor(a) && score_count(a) < HLO_TUNING_ATTENTION_DROPOUT_MIN_SCORES) return false;
   return a->rows >= HLO_TUNING_ATTENTION_MIN_ROWS && a->keys >= HLO_TUNING_ATTENTION_MIN_KEYS &&
          a->depth <= HLO_TUNING_ATTENTION_MAX_DEPTH &&
          a->features <= HLO_TUNING_ATTENTION_MAX_DEPTH && a->depth >= 1;
@@ -302,12 +319,11 @@ static hlo_status_t outline_gradient(hlo_pass_ctx_t* ctx, const hlo_attention_tr
 // Blocks that masks exclude pay for computing scores again; without masks, memory does.
 static bool is_training_profitable(const hlo_attention_training_t* t) {
   const hlo_attention_t* a = &t->gradient.scores;
-  int64_t scores = a->rows * a->keys;
-  for (uint32_t i = 0; i < a->batch_count; ++i) scores *= a->batch[i];
   for (uint32_t i = 0; i < HLO_ATTENTION_GRADIENTS; ++i) {
     if (hlo_value_is_unused(t->roots[i])) return false;
   }
-  return is_profitable(a) && (a->has_masks || scores >= HLO_TUNING_ATTENTION_GRADIENT_MIN_SCORES);
+  return is_profitable(a) &&
+         (a->has_masks || score_count(a) >= HLO_TUNING_ATTENTION_GRADIENT_MIN_SCORES);
 }
 
 // Outlines an attention with its gradients whose scores a product computes.

@@ -46,6 +46,10 @@ def test_soft_cap_and_rows_without_keys(both):
     assert np.isnan(np.asarray(result)[:, :10]).all() and np.isfinite(np.asarray(result)[:, 10:]).all()
 
 
+def value_and_gradients(function):
+    return jax.value_and_grad(lambda *a: (function(*a).astype("float32") ** 2).sum(), (0, 1, 2))
+
+
 def softmax_of_exponentials(q, k, v):
     scores = jnp.einsum("bthd,bshd->bhts", q, k) * 0.25
     e = jnp.exp(scores - jax.lax.stop_gradient(scores.max(-1, keepdims=True)))
@@ -59,11 +63,30 @@ def soft_cap(q, k, v):
     return jnp.einsum("bhts,bshd->bthd", weights, v)
 
 
-def dropout(q, k, v):
-    weights = jax.nn.softmax(jnp.einsum("...qhd,...khd->...hqk", q / 4, k))
-    keep = jax.random.bernoulli(jax.random.key(3), 0.9, weights.shape)
-    weights = weights * (keep.astype(weights.dtype) / jnp.asarray(0.9, weights.dtype))
-    return jnp.einsum("...hqk,...khd->...qhd", weights, v)
+def scaled_queries(q, k, v):
+    return jnp.einsum("...hqk,...khd->...qhd", jax.nn.softmax(jnp.einsum("...qhd,...khd->...hqk", q / 4, k)), v)
+
+
+def dropout(form, is_causal=False):
+    """Dropout of probabilities: flax's attention with masks of rows and keys, or of all axes, and flax's layer."""
+    def attend(q, k, v):
+        scores = jnp.einsum("...qhd,...khd->...hqk", q / 4, k)
+        if is_causal:
+            scores = jnp.where(jnp.tri(*scores.shape[-2:], 3, dtype=bool), scores, -1e30)
+        weights = jax.nn.softmax(scores)
+        shape = (1, 1, *weights.shape[-2:]) if form == "broadcast" else weights.shape
+        keep = jax.random.bernoulli(jax.random.key(3), 0.9, shape)
+        if form == "layer":
+            weights = jax.lax.select(keep, weights / 0.9, jnp.zeros_like(weights))
+        else:
+            weights = weights * (keep.astype(weights.dtype) / jnp.asarray(0.9, weights.dtype))
+        return jnp.einsum("...hqk,...khd->...qhd", weights, v)
+
+    return attend
+
+
+DROPOUTS = {f"{form} dropout": dropout(form) for form in ("broadcast", "full", "layer")}
+CAUSAL_DROPOUTS = {f"causal {form} dropout": dropout(form, True) for form in ("broadcast", "full", "layer")}
 
 
 def with_options(**options):
@@ -74,13 +97,10 @@ GRADIENTS = {
     **{name: with_options(**options) for name, options in VARIANTS.items()},
     "exponentials": softmax_of_exponentials,
     "soft cap": soft_cap,
-    "dropout": dropout,
+    "dropout": dropout("full"),
+    **CAUSAL_DROPOUTS,
     "checkpoint": jax.checkpoint(with_options(is_causal=True)),
 }
-
-
-def value_and_gradients(function):
-    return jax.value_and_grad(lambda *a: (function(*a).astype("float32") ** 2).sum(), (0, 1, 2))
 
 
 @pytest.mark.parametrize("name", GRADIENTS)
@@ -99,6 +119,26 @@ def test_gradients_of_grouped_heads(both, dtype, name):
 def test_gradients_have_no_matrix_of_scores(name):
     code = jax.jit(value_and_gradients(GRADIENTS[name])).lower(*operands("float32")).compile()
     assert code.memory_analysis().temp_size_in_bytes < 2 * 4 * QUERIES * KEYS * 4
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("name", DROPOUTS)
+def test_dropout(both, dtype, name):
+    both(DROPOUTS[name], *operands(dtype))
+
+
+@pytest.mark.parametrize("function", [scaled_queries, dropout("broadcast"), value_and_gradients(dropout("broadcast", True))])
+def test_dropout_has_no_matrix_of_scores(function):
+    code = jax.jit(function).lower(*operands("float32")).compile()
+    assert code.memory_analysis().temp_size_in_bytes < 2 * 4 * QUERIES * KEYS * 4
+
+
+def test_large_dropout_has_no_matrix_of_scores():
+    """The truth values of dropout remain: a byte for each score."""
+    operand = jax.ShapeDtypeStruct((1, 4096, 8, 16), "float32")
+    for function in (dropout("full"), dropout("layer"), value_and_gradients(dropout("full"))):
+        code = jax.jit(function).lower(operand, operand, operand).compile()
+        assert code.memory_analysis().temp_size_in_bytes < 1.5 * 8 * 4096 * 4096
 
 
 def test_memory_is_linear_in_the_length():
