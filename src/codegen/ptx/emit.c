@@ -470,6 +470,192 @@ static void emit_control(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value) {
   }
 }
 
+static void emit_value(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value);
+
+// ---- vectors -----------------------------------------------------------------------------------
+//
+// Every lane has a register of its own: numbers of a vector's registers differ by the number of
+// values.
+
+static bool has_lanes(const hlo_vir_value_t* value) {
+  bool has = value->type.lanes > 1;
+  for (uint32_t i = 0; i < value->operand_count; ++i) {
+    has |= value->operands[i] && value->operands[i]->type.lanes > 1;
+  }
+  return has;
+}
+
+// Returns one lane of a value.
+static hlo_vir_value_t lane_of(const hlo_ptx_emitter_t* e, const hlo_vir_value_t* value,
+                               uint32_t lane) {
+  hlo_vir_value_t own = *value;
+  if (own.type.lanes <= 1) return own;
+  own.type.lanes = 1;
+  own.number += lane * e->func->value_count;
+  return own;
+}
+
+static uint32_t lanes_of(const hlo_vir_value_t* value) {
+  uint32_t lanes = value->type.lanes;
+  for (uint32_t i = 0; i < value->operand_count; ++i) {
+    if (value->operands[i] && value->operands[i]->type.lanes > lanes) {
+      lanes = value->operands[i]->type.lanes;
+    }
+  }
+  return lanes;
+}
+
+// Emits a lane of an operation that is the same for every lane.
+static void emit_lane_of(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value, uint32_t lane) {
+  hlo_vir_value_t own = lane_of(e, value, lane), operands[HLO_VIR_MAX_OPERANDS];
+  for (uint32_t i = 0; i < value->operand_count; ++i) {
+    if (!value->operands[i]) continue;
+    operands[i] = lane_of(e, value->operands[i], lane);
+    own.operands[i] = &operands[i];
+  }
+  switch (value->op) {
+    case HLO_VIR_lane_iota:
+      own.op = HLO_VIR_const;
+      own.imm = lane;
+      break;
+    case HLO_VIR_mask_const: own.imm = value->imm >> lane & 1; break;
+    case HLO_VIR_mask_first:
+      hlo_ptx_line(e, "setp.gt.s64 $, $, #", hlo_ptx_reg(&own), hlo_ptx_reg(own.operands[0]),
+                   (int64_t)lane);
+      return;
+    case HLO_VIR_load:
+      own.imm += lane * (hlo_vir_elem_bits((hlo_vir_elem_t)value->type.elem) / 8);
+      break;
+    case HLO_VIR_store:
+      own.imm += lane * (hlo_vir_elem_bits((hlo_vir_elem_t)operands[0].type.elem) / 8);
+      break;
+    default: break;
+  }
+  emit_value(e, &own);
+}
+
+// Returns true if an operation has the same meaning for a lane as for a vector.
+static bool is_by_lane(const hlo_vir_value_t* value) {
+  switch (hlo_vir_opcode_class((hlo_vir_opcode_t)value->op)) {
+    case HLO_VIR_CONTROL: return value->op == HLO_VIR_var || value->op == HLO_VIR_set;
+    case HLO_VIR_CROSS: break;
+    case HLO_VIR_MEMORY:
+    case HLO_VIR_FLOAT:
+    case HLO_VIR_INT:
+    case HLO_VIR_DOT:
+    case HLO_VIR_HALF:
+    case HLO_VIR_BITS:
+    case HLO_VIR_CONVERT:
+    case HLO_VIR_COMPARE:
+    case HLO_VIR_MASK_OP: return true;
+    default: return false;
+  }
+  switch (value->op) {
+    case HLO_VIR_const:
+    case HLO_VIR_mask_const:
+    case HLO_VIR_mask_first:
+    case HLO_VIR_lane_iota:
+    case HLO_VIR_splat:
+    case HLO_VIR_splat_index: return true;
+    default: return false;
+  }
+}
+
+enum { UNIT_BYTES = 16, WORD_BITS = 32 };
+
+// Prints the registers of some lanes, or words, as a list.
+static void print_list(hlo_ptx_emitter_t* e, const hlo_ptx_reg_t* regs, uint32_t count) {
+  if (count > 1) hlo_strbuf_putc(&e->body, '{');
+  for (uint32_t i = 0; i < count; ++i) {
+    if (i) hlo_strbuf_puts(&e->body, ", ");
+    print_reg(&e->body, regs[i]);
+  }
+  if (count > 1) hlo_strbuf_putc(&e->body, '}');
+}
+
+// Accesses up to 16 bytes by words or wider elements.
+static void emit_unit(hlo_ptx_emitter_t* e, const char* space, const char* type, bool is_load,
+                      const hlo_ptx_reg_t* regs, uint32_t count, const address_t* address) {
+  char vector[8] = "";
+  if (count > 1) snprintf(vector, sizeof vector, ".v%u", count);
+  hlo_strbuf_printf(&e->body, "  %s%s%s.%s ", is_load ? "ld" : "st", space, vector, type);
+  if (is_load) {
+    print_list(e, regs, count);
+    hlo_ptx_line(e, ", [$+#]", address->base, address->displacement);
+    return;
+  }
+  hlo_strbuf_putc(&e->body, '[');
+  print_reg(&e->body, address->base);
+  hlo_strbuf_printf(&e->body, "+%" PRId64 "], ", address->displacement);
+  print_list(e, regs, count);
+  hlo_strbuf_puts(&e->body, ";\n");
+}
+
+// Splits words into lanes, or joins lanes, which are zero-extended, to words.
+static void convert_words(hlo_ptx_emitter_t* e, bool is_load, const hlo_ptx_reg_t* lanes,
+                          uint32_t count, uint32_t bits, const hlo_ptx_reg_t* words) {
+  const uint32_t per = WORD_BITS / bits;
+  for (uint32_t i = 0; i < count; ++i) {
+    const int64_t shift = i % per * bits;
+    const hlo_ptx_reg_t word = words[i / per];
+    if (is_load) {
+      hlo_ptx_line(e, "shr.u32 $, $, #", lanes[i], word, shift);
+      if (i % per + 1 < per) hlo_ptx_clear_above(e, lanes[i], bits);
+    } else if (!shift) {
+      hlo_ptx_line(e, "mov.b32 $, $", word, lanes[i]);
+    } else {
+      const hlo_ptx_reg_t part = hlo_ptx_temp(e, HLO_PTX_B32);
+      hlo_ptx_line(e, "shl.b32 $, $, #", part, lanes[i], shift);
+      hlo_ptx_line(e, "or.b32 $, $, $", word, word, part);
+    }
+  }
+}
+
+// Accesses a vector by units of 16 bytes; false: it has a mask, or less than a word.
+static bool emit_vector_access(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value) {
+  const bool is_load = value->op == HLO_VIR_load;
+  if (!is_load && value->op != HLO_VIR_store) return false;
+  const hlo_vir_value_t* data = is_load ? value : value->operands[0];
+  const uint32_t base_at = hlo_vir_base_operand((hlo_vir_opcode_t)value->op);
+  const uint32_t bits = hlo_vir_elem_bits((hlo_vir_elem_t)data->type.elem);
+  const uint32_t lanes = data->type.lanes;
+  if (mask_of(value) || data->type.elem == HLO_VIR_MASK || lanes * bits < WORD_BITS) return false;
+  const bool is_shared =
+      is_near(e, value->operands[base_at]) || is_near(e, hlo_vir_operand(value, base_at + 1));
+  const char* space = is_shared ? ".shared" : e->has_stack ? "" : ".global";
+  const uint32_t most = 8 * UNIT_BYTES / bits, unit = lanes < most ? lanes : most;
+  address_t address = emit_address(e, value);
+  for (uint32_t first = 0; first < lanes; first += unit) {
+    hlo_ptx_reg_t regs[UNIT_BYTES], words[UNIT_BYTES * 8 / WORD_BITS];
+    const uint32_t word_count = unit * bits / WORD_BITS;
+    for (uint32_t i = 0; i < unit; ++i) {
+      const hlo_vir_value_t own = lane_of(e, data, first + i);
+      regs[i] = hlo_ptx_reg(&own);
+    }
+    if (bits >= WORD_BITS) {
+      emit_unit(e, space, element_type((hlo_vir_elem_t)data->type.elem), is_load, regs, unit,
+                &address);
+    } else {
+      for (uint32_t i = 0; i < word_count; ++i) words[i] = hlo_ptx_temp(e, HLO_PTX_B32);
+      if (!is_load) convert_words(e, false, regs, unit, bits, words);
+      emit_unit(e, space, "u32", is_load, words, word_count, &address);
+      if (is_load) convert_words(e, true, regs, unit, bits, words);
+    }
+    address.displacement += UNIT_BYTES;
+  }
+  return true;
+}
+
+static void emit_vector(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value) {
+  if (!is_by_lane(value)) {
+    hlo_ptx_refuse(e, value, "it moves elements between lanes");
+    return;
+  }
+  if (emit_vector_access(e, value)) return;
+  const uint32_t lanes = lanes_of(value);
+  for (uint32_t lane = 0; lane < lanes; ++lane) emit_lane_of(e, value, lane);
+}
+
 static void emit_value(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value) {
   const hlo_vir_class_t klass = hlo_vir_opcode_class((hlo_vir_opcode_t)value->op);
   for (uint32_t i = 0; i < value->operand_count; ++i) {
@@ -478,9 +664,8 @@ static void emit_value(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value) {
       return;
     }
   }
-  if (value->type.lanes > 1 ||
-      (value->operand_count && value->operands[0] && value->operands[0]->type.lanes > 1)) {
-    hlo_ptx_refuse(e, value, "a thread has one lane");
+  if (has_lanes(value)) {
+    emit_vector(e, value);
     return;
   }
   if (e->flushes && klass == HLO_VIR_FLOAT && value->type.elem == HLO_VIR_F64) {
@@ -514,6 +699,20 @@ static bool has_stack(const hlo_vir_block_t* block) {
     }
   }
   return false;
+}
+
+// Returns the most lanes of a value.
+static uint32_t most_lanes(const hlo_vir_block_t* block) {
+  uint32_t most = 1;
+  for (const hlo_vir_value_t* value = block->first; value; value = value->next) {
+    const hlo_vir_block_t* const inside[] = {value->body, value->other_body};
+    if (value->type.lanes > most) most = value->type.lanes;
+    for (uint32_t i = 0; i < 2; ++i) {
+      const uint32_t lanes = inside[i] ? most_lanes(inside[i]) : 1;
+      if (lanes > most) most = lanes;
+    }
+  }
+  return most;
 }
 
 void hlo_ptx_kernel_name(const hlo_vir_func_t* func, char name[HLO_PTX_KERNEL_NAME_BYTES]) {
@@ -573,7 +772,7 @@ static hlo_status_t emit_func(const hlo_vir_func_t* func, const hlo_ptx_target_t
                          .param_count = launch      ? launch->buffer_count
                                         : has_table ? 0
                                                     : func->param_count - 1,
-                         .register_count = func->value_count};
+                         .register_count = func->value_count * most_lanes(func->body)};
   emit_block(&e, func->body);
   hlo_status_t status = e.failure;
   if (hlo_status_is_ok(status)) status = hlo_strbuf_status(&e.body);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PTX text from vector IR whose vectors have one lane: every thread runs the function, and one of
+// PTX text from vector IR: every thread runs the function, and one of
 // the parameters is the thread's number in the grid.
 #pragma once
 
@@ -27,8 +27,9 @@ void hlo_ptx_kernel_name(const hlo_vir_func_t* func, char name[HLO_PTX_KERNEL_NA
 /// the table, the numbers of block and thread, and the address of the block's shared memory, in
 /// that state space; launches has an entry for each function. It is NULL for other modules. Memory
 /// that the parameters point to is global; integers and floats have the semantics of vir.def, in
-/// which subnormal f64 are not flushed. errors : UNIMPLEMENTED, naming function and operation, for
-/// vectors of several lanes, calls,
-///          suspensions, tile registers; for f64 where subnormals are flushed; RESOURCE_EXHAUSTED
+/// which subnormal f64 are not flushed. Vectors are emitted lane by lane; those that are loaded or
+/// stored without a mask are at multiples of their bytes, or of 16. errors : UNIMPLEMENTED, naming
+/// function and operation, for elements that move between lanes, calls, suspensions, tile
+/// registers; for f64 where subnormals are flushed; RESOURCE_EXHAUSTED
 hlo_status_t hlo_ptx_emit(const hlo_vir_module_t* module, const hlo_ptx_target_t* target,
                           const hlo_ptx_launch_t* launches, hlo_strbuf_t* out) HLO_MUST_USE;

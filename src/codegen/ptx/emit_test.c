@@ -48,8 +48,8 @@ typedef struct op_cases {
   uint32_t count;
 } op_cases_t;
 
-static void visit_case(const lane_case_t* c, void* context) {
-  op_cases_t* cases = context;
+// Compares a case with vectors of some bytes; 0: of one lane.
+static void compare_case(const lane_case_t* c, op_cases_t* cases, uint32_t vector_bytes) {
   const bool is_flushed = cases->subnormals == HLO_SUBNORMALS_FLUSH;
   if (c->op == HLO_VIR_scale ||
       (is_flushed && (c->operand == HLO_VIR_F64 || c->result == HLO_VIR_F64))) {
@@ -57,8 +57,8 @@ static void visit_case(const lane_case_t* c, void* context) {
   }
   hlo_vir_module_t* module = new_module(cases->subnormals);
   const uint32_t bits = hlo_vir_elem_bits(c->operand), result_bits = hlo_vir_elem_bits(c->result);
-  const hlo_vir_func_t* func =
-      lane_cases_func(module, c, (bits > result_bits ? bits : result_bits) / 8);
+  const hlo_vir_func_t* func = lane_cases_func(
+      module, c, vector_bytes ? vector_bytes : (bits > result_bits ? bits : result_bits) / 8);
   HLO_SCOPED_STRBUF text = {0};
   hlo_test_check(emit(module, &text));
   lane_cases_fill(c, cases->by_interp);
@@ -79,10 +79,19 @@ static void visit_case(const lane_case_t* c, void* context) {
   ++cases->count;
 }
 
+static void visit_case(const lane_case_t* c, void* context) {
+  compare_case(c, context, 0);
+}
+
+static void visit_vector_case(const lane_case_t* c, void* context) {
+  compare_case(c, context, 16);
+}
+
 static void compare_each_op(hlo_subnormals_t subnormals) {
   op_cases_t cases = {subnormals, malloc(LANE_CASES_MEMORY_BYTES), malloc(LANE_CASES_MEMORY_BYTES),
                       0};
   lane_cases_each(visit_case, &cases);
+  if (subnormals == HLO_SUBNORMALS_KEEP) lane_cases_each(visit_vector_case, &cases);
   assert_true(cases.count > 100);
   free(cases.by_interp);
   free(cases.by_text);
@@ -178,11 +187,19 @@ static void expect_refused(hlo_vir_module_t* module, const char* part) {
 
 static void test_refusals(void** state) {
   (void)state;
-  const lane_case_t add = {HLO_VIR_fadd, HLO_VIR_F32, HLO_VIR_F32, 0};
   const lane_case_t wide = {HLO_VIR_fadd, HLO_VIR_F64, HLO_VIR_F64, 0};
   hlo_vir_module_t* module = new_module(HLO_SUBNORMALS_KEEP);
-  lane_cases_func(module, &add, 32);
-  expect_refused(module, "a thread has one lane");
+  hlo_vir_builder_t b;
+  hlo_vir_builder_init(&b, hlo_vir_func_create(module, "slide", 3, false));
+  hlo_vir_value_t* base = hlo_vir_param(&b, 1);
+  const hlo_vir_type_t type = hlo_vir_type(HLO_VIR_F32, 4);
+  hlo_vir_value_t* value = hlo_vir_emit(&b, HLO_VIR_load, type, 0, 0, 1, &base);
+  value = hlo_vir_emit(&b, HLO_VIR_slide_up, type, 0, 1, 1, &value);
+  hlo_vir_emit(&b, HLO_VIR_store, hlo_vir_type(HLO_VIR_VOID, 0), 0, 0, 2,
+               (hlo_vir_value_t*[]){value, base});
+  hlo_vir_return(&b, hlo_vir_iconst(&b, 0));
+  hlo_vir_builder_deinit(&b);
+  expect_refused(module, "it moves elements between lanes");
   module = new_module(HLO_SUBNORMALS_FLUSH);
   lane_cases_func(module, &wide, 8);
   expect_refused(module, "subnormal f64");

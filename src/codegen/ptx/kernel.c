@@ -93,15 +93,77 @@ static thread_loops_t choose_loops(const hlo_tile_op_t* phase) {
   return chosen;
 }
 
+// ---- vectors -----------------------------------------------------------------------------------
+
+// Returns true if adjacent iterations access one element, or adjacent ones at multiples of `lanes`.
+static bool is_vector_access(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op, uint32_t iv,
+                             int64_t lanes) {
+  const hlo_expr_t* offset = op->offset;
+  const int64_t count = kernel->buffers[op->buffer].element_count;
+  if (hlo_expr_unresolved(offset) || offset->low < 0 || offset->high >= count) return false;
+  if (!(offset->loops >> iv & 1)) return op->kind == HLO_TILE_OP_load;
+  if (hlo_expr_coefficient(offset, iv) != 1 || offset->constant % lanes) return false;
+  for (uint32_t i = 0; i < offset->term_count; ++i) {
+    const hlo_expr_term_t* term = &offset->terms[i];
+    const bool is_own = term->atom->kind == HLO_EXPR_LOOP && term->atom->number == iv;
+    if (!is_own && (term->coefficient % lanes || term->atom->loops >> iv & 1)) return false;
+  }
+  return true;
+}
+
+// Returns true if the body of a loop is the same for a vector of iterations.
+static bool is_vector_body(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* loop,
+                           int64_t lanes) {
+  for (const hlo_tile_op_t* op = loop->body.first; op; op = op->next) {
+    switch (op->kind) {
+      case HLO_TILE_OP_load:
+      case HLO_TILE_OP_store:
+        if (!is_vector_access(kernel, op, loop->loops[0].iv, lanes)) return false;
+        break;
+      case HLO_TILE_OP_constant:
+      case HLO_TILE_OP_index:
+      case HLO_TILE_OP_map: break;
+      default: return false;
+    }
+  }
+  return true;
+}
+
+// Returns how many adjacent iterations of the innermost thread loop a thread runs as a vector:
+// those whose widest elements are 16 bytes; 1: it runs one.
+static int64_t vector_lanes(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* phase,
+                            const thread_loops_t* loops) {
+  enum { MOST_BYTES = 16, MOST_LANES = 8 };
+  const hlo_tile_op_t* loop = phase;
+  int64_t widest = 1;
+  if (!loops->count) return 1;
+  for (uint32_t i = 1; i < loops->count; ++i) loop = loop->body.first;
+  for (const hlo_tile_op_t* op = loop->body.first; op; op = op->next) {
+    if (op->kind != HLO_TILE_OP_load && op->kind != HLO_TILE_OP_store) continue;
+    const int64_t bytes = (int64_t)hlo_dtype_size_bytes(kernel->buffers[op->buffer].dtype);
+    if (bytes > widest) widest = bytes;
+  }
+  int64_t lanes = widest > MOST_BYTES ? 1 : MOST_BYTES / widest;
+  if (lanes > MOST_LANES) lanes = MOST_LANES;
+  while (lanes > 1 && (loop->loops[0].low || loop->loops[0].end % lanes ||
+                       !is_vector_body(kernel, loop, lanes))) {
+    lanes /= 2;
+  }
+  return lanes;
+}
+
 // ---- kernels -----------------------------------------------------------------------------------
 
 // Splits the number of the thread, or block, into iterations; the innermost loop's are adjacent.
+// lanes: of the innermost one
 static int64_t cut_threads(const thread_loops_t* t, hlo_vir_builder_t* b, hlo_vir_value_t* thread,
-                           bool is_block, hlo_tile_cut_t* cut) {
+                           bool is_block, int64_t lanes, hlo_tile_cut_t* cut) {
   int64_t threads = 1;
   cut->count = t->count;
   for (uint32_t i = t->count; i-- > 0;) {
-    const int64_t size = is_block ? t->loops[i]->step : 1;
+    const bool is_vector = lanes > 1 && i + 1 == t->count;
+    const int64_t size = is_block ? t->loops[i]->step : is_vector ? lanes : 1;
+    cut->loops[i].lanes = is_vector ? (uint32_t)lanes : 0;
     const int64_t parts = (t->loops[i]->end + size - 1) / size;
     hlo_vir_value_t* end = hlo_vir_iconst(b, parts);
     hlo_vir_value_t* at = i ? hlo_vir_index(b, HLO_VIR_irem, thread, end) : thread;
@@ -146,7 +208,8 @@ static hlo_status_t emit_threads(ptx_maker_t* m, const hlo_tile_op_t* phase) {
   const thread_loops_t loops = phase ? choose_loops(phase) : (thread_loops_t){0};
   hlo_tile_cut_t cut = {0};
   hlo_vir_value_t* thread = hlo_vir_param(&b, 1);
-  const int64_t threads = cut_threads(&loops, &b, thread, false, &cut);
+  const int64_t threads =
+      cut_threads(&loops, &b, thread, false, vector_lanes(m->kernel, phase, &loops), &cut);
   hlo_vir_begin_if(&b, hlo_vir_icmp(&b, HLO_VIR_LT, thread, hlo_vir_iconst(&b, threads)));
   if (addresses) hlo_tile_emit(m->kernel, &m->target, &cut, phase, &b, addresses);
   hlo_vir_end(&b);
@@ -214,7 +277,7 @@ static hlo_status_t emit_blocks(ptx_maker_t* m, const hlo_tile_op_t* phase) {
   hlo_vir_builder_init(&b, func);
   hlo_vir_value_t** addresses = load_addresses(m, &b);
   hlo_tile_cut_t cut = {0};
-  const int64_t blocks = cut_threads(&loops, &b, hlo_vir_param(&b, BLOCK), true, &cut);
+  const int64_t blocks = cut_threads(&loops, &b, hlo_vir_param(&b, BLOCK), true, 1, &cut);
   const hlo_tile_group_t group = {.plan = &plan,
                                   .thread = hlo_vir_param(&b, THREAD),
                                   .near = hlo_vir_param(&b, NEAR),

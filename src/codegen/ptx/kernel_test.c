@@ -75,6 +75,12 @@ static const struct {
      " parallel d0 = 0..5 by 4 {\n  for d1 = 0..12 by 8 {\n   %0 = load 0 [12*d0 + d1] : f32\n"
      "   store 2 [d0 + 5*d1] %0\n  }\n }\n}\n",
      60},
+    // Vectors of adjacent elements of each row, and one element that all of a row share.
+    {"kernel vectors version 1 {\n buffer f32[64]\n buffer s32[64]\n buffer f32[64] out\n"
+     " parallel d0 = 0..4 by 4 {\n  for d1 = 0..12 by 8 {\n   %0 = load 0 [16*d0 + d1] : f32\n"
+     "   %1 = load 0 [d0] : f32\n   %2 = map add %0, %1 : f32\n   store 2 [12*d0 + d1] %2\n"
+     "  }\n }\n}\n",
+     12},
     // The second phase reads what all threads of the first one wrote.
     {"kernel phases version 1 {\n buffer f32[64]\n buffer s32[64]\n buffer f32[4096] out\n"
      " parallel d0 = 0..2000 by 8 {\n  %0 = load 0 [(d0 mod 64)] : f32\n  store 2 [d0] %0\n }\n"

@@ -337,11 +337,24 @@ static void ptx_compute(const ptx_insn_t* insn, size_t offset) {
 static void ptx_access(ptx_run_t* run, const ptx_insn_t* insn, uint32_t thread) {
   const size_t offset = (size_t)thread * run->file_words;
   const bool is_load = insn->form == PTX_LOAD;
-  const uint64_t base = ptx_operand(insn, is_load, offset);
+  const uint32_t count = ptx_has(insn, "v4") ? 4 : ptx_has(insn, "v2") ? 2 : 1;
+  const uint64_t base = ptx_operand(insn, is_load ? count : 0, offset);
   uint8_t* address = (uint8_t*)(uintptr_t)(base + (uint64_t)insn->displacement);
   uint64_t word = is_load ? 0 : ptx_operand(insn, 1, offset);
   const bool is_shared = strcmp(insn->parts[1], "shared") == 0;
-  if (is_shared) ptx_see(run, address, insn->type.bits / 8, thread, !is_load);
+  const uint32_t bytes = insn->type.bits / 8;
+  assert_int_equal(insn->operand_count, count + 1);
+  if (is_shared) ptx_see(run, address, count * bytes, thread, !is_load);
+  if (count > 1) {
+    assert_int_equal((uintptr_t)address % (count * bytes), 0);
+    for (uint32_t i = 0; i < count; ++i) {
+      uint64_t element = is_load ? 0 : ptx_operand(insn, i + 1, offset);
+      memcpy(is_load ? (uint8_t*)&element : address + (size_t)i * bytes,
+             is_load ? address + (size_t)i * bytes : (uint8_t*)&element, bytes);
+      if (is_load) insn->registers[i][offset] = element;
+    }
+    return;
+  }
   if (!is_load) {
     memcpy(address, &word, insn->type.bits / 8);
     return;

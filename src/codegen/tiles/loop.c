@@ -256,6 +256,19 @@ static void emit_body(hlo_tile_emitter_t* e, HLO_UNUSED uint32_t copy, void* con
   hlo_tile_emit_block(e, &op->body);
 }
 
+// Emits the part of a cut loop that is one vector.
+static void emit_vector(hlo_tile_emitter_t* e, const hlo_tile_op_t* op, uint32_t lanes) {
+  const uint32_t iv = op->loops[0].iv, saved_lanes = e->lanes;
+  hlo_vir_value_t* chunk = e->cut->loops[find_cut(e, &op->loops[0])].chunk;
+  e->ivs[iv] = hlo_vir_index(e->b, HLO_VIR_imul, chunk, hlo_vir_iconst(e->b, lanes));
+  e->lane_iv = iv;
+  e->lanes = lanes;
+  hlo_tile_emit_block(e, &op->body);
+  e->lane_iv = HLO_TILE_NO_LANES;
+  e->lanes = saved_lanes;
+  e->ivs[iv] = NULL;
+}
+
 void hlo_tile_emit_loop(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
   const hlo_tile_loop_t* loop = &op->loops[0];
   if (!e->group && hlo_tile_runs_threads(op)) {
@@ -271,6 +284,10 @@ void hlo_tile_emit_loop(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
     e->ivs[loop->iv] = single;
     hlo_tile_emit_block(e, &op->body);
     e->ivs[loop->iv] = NULL;
+    return;
+  }
+  if (hlo_tile_is_cut(e, loop) && e->cut->loops[find_cut(e, loop)].lanes) {
+    emit_vector(e, op, e->cut->loops[find_cut(e, loop)].lanes);
     return;
   }
   const hlo_vir_interval_t range = hlo_tile_range_of(e, loop);

@@ -13,6 +13,7 @@ typedef struct hlo_tile_cut {
     uint32_t iv;             // of the loop
     hlo_vir_value_t* chunk;  // INDEX: the number of the part
     int64_t size;            // iterations of a part
+    uint32_t lanes;          // a part is one vector of as many lanes, all inside; 0: it need not be
   } loops[HLO_TILE_MAX_CUT_LOOPS];
   const hlo_tile_group_t* group;  // the threads that run a chunk together; NULL: one does
 } hlo_tile_cut_t;
