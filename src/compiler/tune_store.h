@@ -13,6 +13,7 @@ typedef struct hlo_tune_record {
   hlo_kernel_config_t config;  // empty: the model's choices are the best
   double model_ns, ns;         // of the model's choices, of the config
   uint32_t candidate_count;    // that were tried; 0: the kernel could not be timed alone
+  bool is_shared;              // the other processes of the job have it, too; not in files
 } hlo_tune_record_t;
 
 /// Makes the key of a kernel (hlo_fusion_choice_digest()) on a machine, for this build of the

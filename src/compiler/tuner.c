@@ -15,7 +15,7 @@
 #include "compiler/tune_kernel.h"
 #include "ir/clone.h"
 
-enum { MAX_CANDIDATES = HLO_KERNEL_MAX_CANDIDATES + 1, KEY_BYTES = 64 };
+enum { MAX_CANDIDATES = HLO_KERNEL_MAX_CANDIDATES + 1, KEY_BYTES = 80 };
 
 struct hlo_tuner {
   hlo_tune_mode_t mode;
@@ -25,6 +25,7 @@ struct hlo_tuner {
   hlo_tune_store_t* store;
   hlo_tuner_report_t report;
   hlo_tune_share_t share;  // process_count 0: none
+  bool is_alone;           // mutex; the share failed
   hlo_tune_measure_t* measure;
   hlo_mutex_t mutex;        // of tuning: one kernel at a time
   hlo_mutex_t stats_mutex;  // a leaf
@@ -35,7 +36,7 @@ struct hlo_tuner {
 typedef struct tuned_kernel {
   const hlo_tunable_t* tunable;
   hlo_digest_t key;
-  bool is_known, is_forced;
+  bool is_known, is_forced, is_awaited;  // is_awaited: from another process
   hlo_tune_record_t record;
 } tuned_kernel_t;
 
@@ -441,79 +442,137 @@ static hlo_status_t expect_all(const tuning_t* t) {
 
 // ---- several processes
 
-static bool is_ours(const hlo_tune_share_t* share, const hlo_digest_t* key) {
-  return share->process_count < 2 || key->words[0] % share->process_count == share->process_index;
+static bool is_shared(const hlo_tuner_t* tuner) {
+  return tuner->share.process_count > 1 && !tuner->is_alone && !tuner->report.is_dry_run;
 }
 
-static void print_share_key(const hlo_digest_t* key, char out[KEY_BYTES]) {
-  snprintf(out, KEY_BYTES, "hlocc/tune/%016" PRIx64 "%016" PRIx64, key->words[0], key->words[1]);
+static void print_share_key(const char* kind, const hlo_digest_t* key, char out[KEY_BYTES]) {
+  snprintf(out, KEY_BYTES, "hlocc/tune/%s/%016" PRIx64 "%016" PRIx64, kind, key->words[0],
+           key->words[1]);
 }
 
-// Gives the other processes the record of a kernel. Another process may have been first.
-static hlo_status_t publish(const hlo_tune_share_t* share, const tuned_kernel_t* kernel) {
-  char name[KEY_BYTES];
-  HLO_SCOPED_STRBUF text = {0};
-  print_share_key(&kernel->key, name);
-  hlo_tune_record_print(&kernel->key, &kernel->record, &text);
-  HLO_TRY(hlo_strbuf_status(&text));
-  hlo_status_t status = share->set(share->context, name, hlo_strbuf_text(&text), text.length);
-  if (hlo_status_code(status) != HLO_STATUS_ALREADY_EXISTS) return status;
+// Sets a value. *out_is_first: nobody did before. After a failure of the store the process works
+// alone.
+static void set_value(hlo_tuner_t* tuner, const char* key, const hlo_strbuf_t* value,
+                      bool* out_is_first) {
+  hlo_status_t status =
+      tuner->share.set(tuner->share.context, key, hlo_strbuf_text(value), value->length);
+  *out_is_first = hlo_status_code(status) != HLO_STATUS_ALREADY_EXISTS;
+  if (*out_is_first && !hlo_status_is_ok(status)) {
+    HLO_LOG(&tuner->log, WARN, "tuned kernels are not shared with the other processes: %s",
+            hlo_status_message(status));
+    tuner->is_alone = true;
+  }
   hlo_status_release(status);
-  return hlo_ok();
 }
 
-// Takes the record of a kernel from the process that tunes it.
-static hlo_status_t receive(const tuning_t* t, tuned_kernel_t* kernel) {
-  const hlo_tune_share_t* share = &t->tuner->share;
+// Returns true if this process is to time the kernel.
+static bool claim(hlo_tuner_t* tuner, const tuned_kernel_t* kernel) {
   char name[KEY_BYTES];
+  bool is_first;
   HLO_SCOPED_STRBUF text = {0};
-  print_share_key(&kernel->key, name);
-  const uint32_t owner = (uint32_t)(kernel->key.words[0] % share->process_count);
-  hlo_status_t status = share->get(share->context, name, share->timeout_ns, &text);
-  if (!hlo_status_is_ok(status)) {
-    const hlo_status_t found = hlo_status_create(
-        hlo_status_code(status), "process %u of %u has not shared the tuned kernel %s: %s", owner,
-        share->process_count, name, hlo_status_message(status));
-    hlo_status_release(status);
-    return found;
+  print_share_key("claim", &kernel->key, name);
+  hlo_strbuf_printf(&text, "%u", tuner->share.process_index);
+  set_value(tuner, name, &text, &is_first);
+  return is_first;
+}
+
+// Takes the record of a kernel that another process times. Returns false, with a warning, if it
+// does not come or is not possible here.
+static bool receive(const tuning_t* t, tuned_kernel_t* kernel, uint64_t timeout_ns) {
+  const hlo_tune_share_t* share = &t->tuner->share;
+  char name[KEY_BYTES], claim_name[KEY_BYTES];
+  HLO_SCOPED_STRBUF text = {0}, owner = {0};
+  print_share_key("record", &kernel->key, name);
+  const hlo_status_t status = share->get(share->context, name, timeout_ns, &text);
+  const bool is_here = hlo_status_is_ok(status);
+  if (is_here &&
+      hlo_tune_record_parse(hlo_strbuf_text(&text), text.length, &kernel->key, &kernel->record)) {
+    kernel->is_known = is_possible(t, kernel);
   }
-  if (!hlo_tune_record_parse(hlo_strbuf_text(&text), text.length, &kernel->key, &kernel->record)) {
-    return hlo_internal_error("process %u shared a damaged record of the tuned kernel %s", owner,
-                              name);
+  if (!kernel->is_known) {
+    print_share_key("claim", &kernel->key, claim_name);
+    hlo_status_release(share->get(share->context, claim_name, 1, &owner));
+    HLO_LOG(&t->tuner->log, WARN, "process %s of %u has not shared the tuned kernel %s: %s",
+            hlo_strbuf_text(&owner), share->process_count, name,
+            is_here ? "its record is damaged or impossible here" : hlo_status_message(status));
   }
-  kernel->is_known = is_possible(t, kernel);
-  if (kernel->is_known) hlo_tune_store_add(t->tuner->store, &kernel->key, &kernel->record);
+  hlo_status_release(status);
+  kernel->record.is_shared = kernel->is_known;
+  return kernel->is_known;
+}
+
+// Gives the other processes the record of a kernel, or takes theirs if one was first: all have the
+// same in the end.
+static void publish(const tuning_t* t, tuned_kernel_t* kernel) {
+  hlo_tuner_t* tuner = t->tuner;
+  char name[KEY_BYTES];
+  bool is_first;
+  HLO_SCOPED_STRBUF text = {0};
+  const hlo_tune_record_t own = kernel->record;
+  print_share_key("record", &kernel->key, name);
+  hlo_tune_record_print(&kernel->key, &kernel->record, &text);
+  set_value(tuner, name, &text, &is_first);
+  if (!is_first && !receive(t, kernel, HLO_TUNING_TUNE_SHARE_AGAIN_NS)) {
+    kernel->record = own;
+    kernel->is_known = true;
+  }
+  kernel->record.is_shared = true;
+  hlo_tune_store_add(tuner->store, &kernel->key, &kernel->record);
+}
+
+// ---- missing kernels
+
+static void print_kernel(const tuning_t* t, uint32_t number) {
+  hlo_strbuf_t* table = t->tuner->report.table;
+  const tuned_kernel_t* kernel = &t->kernels[number];
+  if (!table) return;
+  hlo_strbuf_printf(table, "%s%u of %u: ", number ? "\n" : "", number + 1, t->count);
+  describe(t, kernel->tunable->fusion, table);
+  hlo_strbuf_printf(table, "%s\n",
+                    kernel->is_forced  ? ": forced"
+                    : kernel->is_known ? ": in the store"
+                                       : "");
+  if (!kernel->is_known) return;
+  hlo_strbuf_puts(table, "  ");
+  hlo_kernel_config_print(&kernel->record.config, table);
+  hlo_strbuf_putc(table, '\n');
+}
+
+// Times a kernel if it is missing, and shares it.
+static hlo_status_t settle(tuning_t* t, tuned_kernel_t* kernel) {
+  if (!kernel->is_known) HLO_TRY(tune_kernel(t, kernel));
+  const bool is_to_share = kernel->is_known && !kernel->is_forced && !kernel->record.is_shared;
+  if (is_to_share && is_shared(t->tuner)) publish(t, kernel);
   return hlo_ok();
 }
 
 // Tunes the missing kernels; of several processes each tunes some, and waits for the others only
-// after its own.
+// after its own. Their first claims are of different kernels.
 static hlo_status_t tune_missing(tuning_t* t) {
-  const hlo_tune_share_t* share = &t->tuner->share;
-  const bool is_shared = share->process_count > 1 && !t->tuner->report.is_dry_run;
+  hlo_tuner_t* tuner = t->tuner;
+  const hlo_tune_share_t* share = &tuner->share;
+  const uint32_t first =
+      is_shared(tuner)
+          ? (uint32_t)((uint64_t)t->count * share->process_index / share->process_count)
+          : 0;
+  for (uint32_t i = 0; i < t->count; ++i) {
+    const uint32_t number = (first + i) % t->count;
+    tuned_kernel_t* kernel = &t->kernels[number];
+    print_kernel(t, number);
+    kernel->is_awaited = !kernel->is_known && is_shared(tuner) && !claim(tuner, kernel);
+    if (!kernel->is_awaited) HLO_TRY(settle(t, kernel));
+  }
+  uint64_t timeout_ns = share->timeout_ns;
   for (uint32_t i = 0; i < t->count; ++i) {
     tuned_kernel_t* kernel = &t->kernels[i];
-    if (is_shared && (kernel->is_forced || !is_ours(share, &kernel->key))) continue;
-    hlo_strbuf_t* table = t->tuner->report.table;
-    if (table) {
-      hlo_strbuf_printf(table, "%s%u of %u: ", i ? "\n" : "", i + 1, t->count);
-      describe(t, kernel->tunable->fusion, table);
-      hlo_strbuf_printf(table, "%s\n",
-                        kernel->is_forced  ? ": forced"
-                        : kernel->is_known ? ": in the store"
-                                           : "");
-      if (kernel->is_known) {
-        hlo_strbuf_puts(table, "  ");
-        hlo_kernel_config_print(&kernel->record.config, table);
-        hlo_strbuf_putc(table, '\n');
-      }
+    if (!kernel->is_awaited) continue;
+    if (receive(t, kernel, timeout_ns)) {
+      hlo_tune_store_add(tuner->store, &kernel->key, &kernel->record);
+    } else {
+      timeout_ns = HLO_TUNING_TUNE_SHARE_AGAIN_NS;
+      HLO_TRY(settle(t, kernel));
     }
-    if (!kernel->is_known) HLO_TRY(tune_kernel(t, kernel));
-    if (is_shared && kernel->is_known) HLO_TRY(publish(share, kernel));
-  }
-  for (uint32_t i = 0; is_shared && i < t->count; ++i) {
-    tuned_kernel_t* kernel = &t->kernels[i];
-    if (!kernel->is_known && !is_ours(share, &kernel->key)) HLO_TRY(receive(t, kernel));
   }
   return hlo_ok();
 }

@@ -17,7 +17,9 @@ typedef enum hlo_tune_mode {
 } hlo_tune_mode_t;
 
 /// How the processes of a job exchange records: the key-value store of the job's launcher. Values
-/// are set once. owner: lent, as long as the tuner lives. threads: safe
+/// are set once. Whoever sets the claim of a kernel first times it, the others wait for its record;
+/// they time the kernel themselves if the record does not come, or the store fails.
+/// owner: lent, as long as the tuner lives. threads: safe
 typedef struct hlo_tune_share {
   void* context;
   uint32_t process_index, process_count;
@@ -66,8 +68,7 @@ void hlo_tuner_set_measure(hlo_tuner_t* tuner, hlo_tune_measure_t* measure);
 
 /// Finds configurations for the kernels of a prepared program's entry. The table is in `arena`.
 /// errors : NOT_FOUND with tune=expect, naming a kernel that is missing; INVALID_ARGUMENT for a
-/// kernel that cannot have the configuration forced on it; DEADLINE_EXCEEDED if
-/// another process does not share its results; RESOURCE_EXHAUSTED
+/// kernel that cannot have the configuration forced on it; RESOURCE_EXHAUSTED
 hlo_status_t hlo_tuner_resolve(hlo_tuner_t* tuner, const hlo_module_t* prepared, const char* entry,
                                const hlo_code_options_t* options, hlo_arena_t* arena,
                                hlo_config_table_t* out_table) HLO_MUST_USE;

@@ -34,6 +34,7 @@ static hlo_status_t fill_client(PJRT_Client* client) {
   client->settings.client = client->client;
   HLO_TRY(
       hlo_compile_cache_create(config, &client->settings.observer.log, &client->settings.cache));
+  hlo_pjrt_job_share(&client->settings.job, hlo_compile_cache_tuner(client->settings.cache));
   client->device_count = hlo_client_device_count(client->client);
   HLO_TRY(hlo_pjrt_topology_create(&client->settings, client->device_count, &client->topology));
   return hlo_pjrt_devices_create(client);
@@ -48,6 +49,9 @@ hlo_status_t hlo_pjrt_Client_Create(PJRT_Client_Create_Args* args) {
     hlo_mem_free(client);
     return status;
   }
+  hlo_pjrt_job_t* job = &client->settings.job;
+  job->get = args->kv_get_callback, job->get_arg = args->kv_get_user_arg;
+  job->put = args->kv_put_callback, job->put_arg = args->kv_put_user_arg;
   hlo_arena_init(&client->arena, 0);
   hlo_mutex_init(&client->user_data_lock, HLO_LOCK_LEVEL_CLIENT);
   status = fill_client(client);

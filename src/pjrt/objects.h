@@ -25,8 +25,21 @@
 // --- Settings ------------------------------------------------------------------------------------
 
 /// Configuration, observer and platform text of a client, or of a topology without a client.
+/// The job of several processes that a client is part of, and its key-value store.
+typedef struct hlo_pjrt_job {
+  uint32_t process_index, process_count;
+  PJRT_KeyValueGetCallback get;
+  PJRT_KeyValuePutCallback put;
+  void *get_arg, *put_arg;
+} hlo_pjrt_job_t;
+
+/// Lets the tuner (NULL: none) share its work through the store, if there is one. The job lives as
+/// long as the tuner.
+void hlo_pjrt_job_share(hlo_pjrt_job_t* job, struct hlo_tuner* tuner);
+
 typedef struct hlo_pjrt_settings {
   hlo_config_t config;
+  hlo_pjrt_job_t job;
   hlo_observer_t observer;       // started only by clients
   hlo_compile_cache_t* cache;    // only of clients
   const hlo_client_t* client;    // NULL: of a topology
@@ -35,7 +48,8 @@ typedef struct hlo_pjrt_settings {
 
 /// Reads create options; unknown ones are ignored. may_be_absent: the option cpu may name a
 /// processor that this machine cannot run.
-/// errors : INVALID_ARGUMENT for a bad value, UNIMPLEMENTED for several processes
+/// errors : INVALID_ARGUMENT for a bad value, UNIMPLEMENTED for several processes unless the option
+/// processes lets them be apart
 /// owner  : hlo_pjrt_settings_deinit(); nothing on failure
 hlo_status_t hlo_pjrt_settings_init(const PJRT_NamedValue* options, size_t count,
                                     bool may_be_absent,

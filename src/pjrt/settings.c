@@ -2,6 +2,8 @@
 // The settings of a client or topology: the configuration of the process, changed by create
 // options.
 
+#include <stdlib.h>
+
 #include "base/cpu.h"
 #include "pjrt/objects.h"
 
@@ -32,16 +34,27 @@ static hlo_status_t text_of(const PJRT_NamedValue* value, hlo_arena_t* arena, ch
   return hlo_arena_status(arena);
 }
 
+/// Takes a number of the job of several processes: num_nodes, node_id.
+static hlo_status_t take_job(const char* name, const char* text, uint32_t* out_number) {
+  char* end;
+  const unsigned long number = strtoul(text, &end, 10);
+  if (*end || end == text || number > INT32_MAX) {
+    return hlo_invalid_argument("create option %s: '%s' is not a number", name, text);
+  }
+  *out_number = (uint32_t)number;
+  return hlo_ok();
+}
+
 /// Ignores unknown names: frameworks pass options of their own.
 static hlo_status_t take_option(const PJRT_NamedValue* value, hlo_pjrt_settings_t* settings) {
   hlo_arena_t* arena = &settings->config.arena;
   char* text = NULL;
   HLO_TRY(text_of(value, arena, &text));
-  if (name_is(value, "num_nodes") && strcmp(text, "1") != 0) {
-    return hlo_unimplemented("a client with %s processes is not supported", text);
-  }
   const char* name = hlo_arena_strndup(arena, value->name, value->name_size);
   HLO_TRY(hlo_arena_status(arena));
+  hlo_pjrt_job_t* job = &settings->job;
+  if (name_is(value, "num_nodes")) return take_job(name, text, &job->process_count);
+  if (name_is(value, "node_id")) return take_job(name, text, &job->process_index);
   hlo_status_t status = hlo_config_set(&settings->config, name, text, HLO_CONFIG_SOURCE_OPTION);
   if (hlo_status_code(status) != HLO_STATUS_NOT_FOUND) return status;
   HLO_LOG(&settings->observer.log, INFO, "create option ignored: %s", hlo_status_message(status));
@@ -67,6 +80,12 @@ static hlo_status_t describe_platform(bool may_be_absent, hlo_pjrt_settings_t* s
 static hlo_status_t fill_settings(const PJRT_NamedValue* options, size_t count, bool may_be_absent,
                                   hlo_pjrt_settings_t* settings) {
   for (size_t i = 0; i < count; ++i) HLO_TRY(take_option(&options[i], settings));
+  if (settings->job.process_count > 1 && !settings->config.processes) {
+    return hlo_unimplemented(
+        "a client with %u processes is not supported (processes=apart: each "
+        "with its own devices alone)",
+        settings->job.process_count);
+  }
   HLO_TRY(hlo_observer_init(&settings->config, &settings->observer));
   return describe_platform(may_be_absent, settings);
 }
