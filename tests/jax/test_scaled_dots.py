@@ -68,3 +68,26 @@ def test_scaled_dot_general(both, mode):
     error = np.linalg.norm(np.asarray(ours) - exact) / np.linalg.norm(exact)
     assert error < (0.06 if mode == "mxfp8" else 0.25)
     both(jax.grad(lambda x, y: jnp.sum(jnp.sin(product(x, y))), argnums=(0, 1)), x, y)
+
+
+@pytest.mark.parametrize("weights", ["int4", "uint4", "int8", "float4_e2m1fn"])
+@pytest.mark.parametrize("rows", [1, 40])
+@pytest.mark.parametrize("block", [None, 32])
+def test_narrow_weights(weights, rows, block):
+    """Weights as arguments, with a scale for each column or for each block of one."""
+    random = np.random.default_rng(0)
+    depth, columns = 256, 72
+    x = random.normal(size=(rows, depth)).astype(jnp.bfloat16)
+    w = random.integers(0, 7, (columns, depth)) if weights[0] == "u" else random.integers(-4, 5, (columns, depth))
+    s = 2.0 ** random.integers(-2, 3, (columns, depth // block if block else 1))
+
+    def product(x, w, s):
+        wide = w.astype(x.dtype)
+        if block:
+            wide = (wide.reshape(columns, -1, block) * s[:, :, None]).reshape(w.shape)
+        out = jax.lax.dot_general(x, wide, (((1,), (1,)), ((), ())), preferred_element_type=jnp.float32)
+        return out if block else out * s[:, 0]
+
+    got = jax.jit(product)(x, w.astype(weights), s.astype(jnp.bfloat16))
+    exact = w.astype(weights).astype(np.float64) * np.repeat(s, depth // s.shape[1], axis=1)
+    np.testing.assert_allclose(np.asarray(got, np.float64), x.astype(np.float64) @ exact.T, rtol=1e-4, atol=1e-3)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of a few bf16 rows with columns of narrow codes: floats of 8, 6 or 4 bits, or integers
-// of 4 or 2, contiguous along the contraction and perhaps with a scale for each block of it. Memory
-// limits such products, so nothing of B is packed: a register of codes indexes two tables, of the
-// lower and of the upper bytes of bf16, and zipping these gives pairs for the dot product. A's
-// lines are packed in the order that zipping leaves. A block's scale multiplies the sum of its
-// products, which rounds less often than multiplying each element (docs/numerics.md).
+// of 8 (signed), 4 or 2, contiguous along the contraction and perhaps with a scale for each block
+// of it. Memory limits such products, so nothing of B is packed: a register of codes indexes two
+// tables, of the lower and of the upper bytes of bf16, and zipping these gives pairs for the dot
+// product. A's lines are packed in the order that zipping leaves. A block's scale multiplies the
+// sum of its products, which rounds less often than multiplying each element (docs/numerics.md).
 #include <string.h>
 
 #include "codegen/dot/matmul_impl.h"
@@ -25,13 +25,19 @@ enum {
 
 static bool is_code(hlo_dtype_t dtype) {
   const hlo_dtype_info_t* info = hlo_dtype_info(dtype);
-  if (hlo_dtype_is_integer(dtype)) return info->bits <= 4;
+  if (hlo_dtype_is_integer(dtype)) return info->bits <= 4 || dtype == HLO_DTYPE_S8;
   return hlo_dtype_is_float(dtype) && info->bits <= 8 && dtype != HLO_DTYPE_F8E8M0FNU;
 }
 
 // Returns the operand of the value's op if it is `op`, else the value.
 static const hlo_value_t* below(const hlo_value_t* value, hlo_op_t op) {
   return value->def && value->def->op == op ? hlo_node_operand(value->def, 0) : value;
+}
+
+// Returns what reshapes give another shape: the same elements in order.
+static const hlo_value_t* before_reshapes(const hlo_value_t* value) {
+  while (value->def && value->def->op == HLO_OP_reshape) value = hlo_node_operand(value->def, 0);
+  return value;
 }
 
 // Returns what a conversion to a wider integer and back makes regular: elements narrower than a
@@ -46,41 +52,41 @@ static const hlo_value_t* before_masking(const hlo_value_t* codes) {
   return is_round_trip ? narrow : codes;
 }
 
-// Returns the scales that the value repeats along blocks of the type's last dimension; NULL: it is
+// Returns the scales that the value repeats for each of *out_block elements in order; NULL: it is
 // no such value.
-static const hlo_value_t* find_scales(const hlo_value_t* value, const hlo_type_t* type,
-                                      int64_t* out_block) {
-  value = below(value, HLO_OP_reshape);
-  if (!value->def || value->def->op != HLO_OP_broadcast_in_dim || !type->rank) return NULL;
+static const hlo_value_t* find_scales(const hlo_value_t* value, int64_t* out_block) {
+  value = before_reshapes(value);
+  if (!value->def || value->def->op != HLO_OP_broadcast_in_dim || !value->type->rank) return NULL;
   const hlo_value_t* scales = hlo_node_operand(value->def, 0);
   const hlo_type_t *repeated = value->type, *own = scales->type;
-  const uint32_t rank = type->rank, last = rank - 1;
+  const uint32_t last = repeated->rank - 1;
   uint32_t count;
   const int64_t* along = hlo_node_attr_ints(value->def, HLO_ATTR_broadcast_dimensions, &count);
-  if (repeated->rank != rank + 1 || own->rank != rank || count != rank) return NULL;
-  for (uint32_t d = 0; d < rank; ++d) {
-    if (along[d] != d || own->dims[d] != repeated->dims[d]) return NULL;
-    if (d != last && own->dims[d] != type->dims[d]) return NULL;
+  if (count < last || count != own->rank) return NULL;
+  for (uint32_t d = 0; d < count; ++d) {
+    if (along[d] != d || own->dims[d] != (d == last ? 1 : repeated->dims[d])) return NULL;
   }
-  *out_block = repeated->dims[rank];
-  return own->dims[last] * *out_block == type->dims[last] ? scales : NULL;
+  *out_block = repeated->dims[last];
+  return scales;
 }
 
 // Returns the codes that the operand converts to bf16 and perhaps scales; NULL: it is computed
-// otherwise.
+// otherwise. Scales repeat along the operand's last dimension.
 static const hlo_value_t* find_codes(const hlo_value_t* value, hlo_matmul_codes_t* out_codes,
                                      const hlo_value_t** out_scales) {
   *out_codes = (hlo_matmul_codes_t){0};
   *out_scales = NULL;
+  const hlo_type_t* type = value->type;
+  value = before_reshapes(value);
   const hlo_value_t* inner = below(value, HLO_OP_convert);
   if (is_code(inner->type->dtype)) return inner == value ? NULL : inner;
   if (!inner->def || inner->def->op != HLO_OP_multiply) return NULL;
   for (uint32_t i = 0; i < 2; ++i) {
-    const hlo_value_t* wide = hlo_node_operand(inner->def, i);
+    const hlo_value_t* wide = before_reshapes(hlo_node_operand(inner->def, i));
     const hlo_value_t* codes = below(wide, HLO_OP_convert);
     if (codes == wide || !is_code(codes->type->dtype)) continue;
-    *out_scales = find_scales(hlo_node_operand(inner->def, 1 - i), codes->type, &out_codes->block);
-    if (!*out_scales) continue;
+    *out_scales = find_scales(hlo_node_operand(inner->def, 1 - i), &out_codes->block);
+    if (!*out_scales || type->dims[type->rank - 1] % out_codes->block) continue;
     out_codes->widened = (*out_scales)->type->dtype;
     return codes;
   }
@@ -90,19 +96,48 @@ static const hlo_value_t* find_codes(const hlo_value_t* value, hlo_matmul_codes_
 bool hlo_matmul_is_of_codes(const hlo_node_t* node, uint32_t side) {
   hlo_matmul_codes_t codes;
   const hlo_value_t *value = hlo_node_operand(node, side), *scales;
-  if (value->type->dtype != HLO_DTYPE_BF16 || !find_codes(value, &codes, &scales)) return false;
   const hlo_type_t* type = value->type;
-  return type->rank && type->dims[type->rank - 1] >= HLO_TUNING_CODES_MIN_DEPTH &&
+  if (type->dtype != HLO_DTYPE_BF16 || !type->rank || !find_codes(value, &codes, &scales)) {
+    return false;
+  }
+  return type->dims[type->rank - 1] >= HLO_TUNING_CODES_MIN_DEPTH &&
          hlo_type_element_count(type) >= HLO_TUNING_CODES_MIN_ELEMENTS;
 }
 
 // ---- selection
 
-static int32_t input_of(const hlo_kernel_t* kernel, const hlo_value_t* value) {
+static int32_t number_of(const hlo_kernel_t* kernel, const hlo_value_t* value) {
   for (uint32_t i = 0; i < kernel->fusion->input_count; ++i) {
     if (kernel->fusion->inputs[i] == value) return (int32_t)i;
   }
   return -1;
+}
+
+// Returns the number of the input that holds the codes, perhaps in another shape; -1: none does.
+static int32_t input_of_codes(const hlo_kernel_t* kernel, const hlo_value_t* codes) {
+  for (const hlo_value_t* next;; codes = next) {
+    const int32_t number = number_of(kernel, codes);
+    if (number >= 0) return number;
+    next = below(codes, HLO_OP_reshape);
+    if (next == codes) next = before_masking(codes);
+    if (next == codes) return -1;
+  }
+}
+
+// The same of scales, which may be converted; finds their type in memory.
+static int32_t input_of_scales(const hlo_kernel_t* kernel, const hlo_value_t* scales,
+                               hlo_dtype_t* out_dtype) {
+  bool is_converted = false;
+  for (const hlo_value_t* next;; scales = next) {
+    const int32_t number = number_of(kernel, scales);
+    *out_dtype = scales->type->dtype;
+    if (number >= 0) return number;
+    next = below(scales, HLO_OP_reshape);
+    if (next != scales) continue;
+    if (!is_converted) next = below(scales, HLO_OP_convert);
+    if (next == scales) return -1;
+    is_converted = true;
+  }
 }
 
 // Returns true if scales of blocks of this size are equal in all lanes of a part of a chunk.
@@ -128,15 +163,8 @@ static bool find_inputs(const hlo_matmul_operand_t* operand, const hlo_kernel_t*
                         hlo_matmul_codes_t* out_codes) {
   const hlo_value_t *scales, *value = find_codes(operand->prologue.value, out_codes, &scales);
   if (!value || (scales && !is_even(out_codes->block))) return false;
-  const hlo_value_t* narrow_codes = before_masking(value);
-  const int32_t input = input_of(kernel, input_of(kernel, value) < 0 ? narrow_codes : value);
-  int32_t scales_input = 0;
-  if (scales) {
-    const hlo_value_t* narrow = below(scales, HLO_OP_convert);
-    if (input_of(kernel, scales) < 0) scales = narrow;
-    scales_input = input_of(kernel, scales);
-    out_codes->scale = scales->type->dtype;
-  }
+  const int32_t input = input_of_codes(kernel, value);
+  const int32_t scales_input = scales ? input_of_scales(kernel, scales, &out_codes->scale) : 0;
   if (input < 0 || scales_input < 0) return false;
   out_codes->dtype = value->type->dtype;
   out_codes->input = (uint32_t)input;
@@ -257,23 +285,31 @@ static hlo_vir_value_t* look_up_short(hlo_vir_builder_t* b, hlo_dtype_t dtype, u
   return hlo_vir_emit(b, HLO_VIR_permute, code_type(), 0, count == PART ? PART : 0, 2, operands);
 }
 
-// Looks the bytes of 8-bit floats up by their magnitude.
-static hlo_vir_value_t* look_up_float8(hlo_vir_builder_t* b, hlo_dtype_t dtype, uint32_t which,
-                                       hlo_vir_value_t* codes) {
+// Looks the bytes of floats or signed integers of 8 bits up by their magnitude. A sign bit alone is
+// NaN in some types, or -128.
+static hlo_vir_value_t* look_up_byte(hlo_vir_builder_t* b, hlo_dtype_t dtype, uint32_t which,
+                                     hlo_vir_value_t* codes) {
+  const bool is_integer = dtype == HLO_DTYPE_S8;
   hlo_vir_value_t* operands[] = {table(b, dtype, which, 0, CHUNK),
                                  table(b, dtype, which, CHUNK, CHUNK), codes};
+  if (is_integer) {
+    hlo_vir_value_t* negated = hlo_vir_binary(b, HLO_VIR_sub, byte_const(b, 0), codes);
+    operands[2] = hlo_vir_binary(b, HLO_VIR_smax, codes, negated);
+  }
   hlo_vir_value_t* bytes = hlo_vir_emit(b, HLO_VIR_permute_pair, code_type(), 0, 0, 3, operands);
   if (which) {
     hlo_vir_value_t* sign = hlo_vir_binary(b, HLO_VIR_and, codes, byte_const(b, SIGN_BIT));
     bytes = hlo_vir_binary(b, HLO_VIR_or, bytes, sign);
   }
-  if (hlo_dtype_info(dtype)->specials != HLO_FLOAT_FNUZ) return bytes;
-  const uint8_t nan_code = SIGN_BIT;
-  uint16_t nan;
-  hlo_dtype_convert(dtype, &nan_code, HLO_DTYPE_BF16, &nan, 1);
-  hlo_vir_value_t* is_nan =
+  const bool is_nan_or_least = hlo_dtype_info(dtype)->specials == HLO_FLOAT_FNUZ || is_integer;
+  if (!is_nan_or_least || (is_integer && !which)) return bytes;  // of -128, as of 0: 0
+  const uint8_t code = SIGN_BIT;
+  uint16_t wide;
+  hlo_dtype_convert(dtype, &code, HLO_DTYPE_BF16, &wide, 1);
+  hlo_vir_value_t* is_sign =
       hlo_vir_compare(b, HLO_VIR_scmp, HLO_VIR_EQ, codes, byte_const(b, SIGN_BIT));
-  return hlo_vir_ternary(b, HLO_VIR_select, is_nan, byte_const(b, nan >> 8 * which & 0xff), bytes);
+  return hlo_vir_ternary(b, HLO_VIR_select, is_sign, byte_const(b, wide >> 8 * which & 0xff),
+                         bytes);
 }
 
 void hlo_matmul_decode(hlo_vir_builder_t* b, hlo_dtype_t dtype, hlo_vir_value_t* codes,
@@ -281,7 +317,7 @@ void hlo_matmul_decode(hlo_vir_builder_t* b, hlo_dtype_t dtype, hlo_vir_value_t*
   hlo_vir_value_t* bytes[2];
   for (uint32_t i = 0; i < 2; ++i) {
     bytes[i] = hlo_dtype_info(dtype)->bits < 8 ? look_up_short(b, dtype, i, codes)
-                                               : look_up_float8(b, dtype, i, codes);
+                                               : look_up_byte(b, dtype, i, codes);
   }
   for (uint32_t i = 0; i < 2; ++i) {
     hlo_vir_value_t* zipped =
