@@ -43,6 +43,12 @@ def parse_arguments():
     return parser.parse_args()
 
 
+def use_one_core():
+    """Lets hlocc, XLA and other libraries, before they are loaded, run one thread on one core."""
+    os.environ.setdefault("HLOCC_NUM_THREADS", "1")
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+
+
 def load_jax(library, others=()):
     """JAX with hlocc from this tree besides its own cpu client and other platforms."""
     sys.path.insert(0, str(ROOT / "python"))
