@@ -8,6 +8,43 @@ from hlocc.pallas_fold import (CALL_NAMES, HEAVY_NAMES, contains, contains_progr
 KNOWN_CALL_NAMES = CALL_NAMES | {"remat", "checkpoint", "custom_jvp_call", "custom_vjp_call"}
 
 
+def passed_through(jaxpr):
+    """For each result the argument or variable of the jaxpr whose value it is: loops and conditions
+    carry references that they only read."""
+    same = {}
+
+    def source(atom):
+        return atom if isinstance(atom, jax_core.Literal) else same.get(atom, atom)
+
+    def positions(closed):
+        """For each result the number of the argument that it is, or None."""
+        inner = open_jaxpr(closed)[0]
+        numbers = {var: i for i, var in enumerate(inner.invars)}
+        return [None if isinstance(atom, jax_core.Literal) else numbers.get(atom)
+                for atom in passed_through(inner)]
+
+    for eqn in jaxpr.eqns:
+        name, kept = eqn.primitive.name, []
+        if name == "scan":
+            consts, carry, _ = scan_parts(eqn, list(eqn.invars))
+            at = positions(eqn.params["jaxpr"])
+            kept = [at[i] == len(consts) + i and atom for i, atom in enumerate(carry)]
+        elif name == "while":
+            count, skipped = eqn.params["body_nconsts"], eqn.params["cond_nconsts"]
+            at = positions(eqn.params["body_jaxpr"])
+            carry = eqn.invars[skipped + count:]
+            kept = [at[i] == count + i and atom for i, atom in enumerate(carry)]
+        elif name == "cond":
+            branches = [positions(branch) for branch in eqn.params["branches"]]
+            kept = [len(set(each)) == 1 and each[0] is not None and eqn.invars[1 + each[0]]
+                    for each in zip(*branches)]
+        elif name in CALL_NAMES:
+            at = positions(eqn.params.get("jaxpr", eqn.params.get("call_jaxpr")))
+            kept = [i is not None and eqn.invars[i] for i in at]
+        same.update((var, source(atom)) for var, atom in zip(eqn.outvars, kept) if atom is not False)
+    return [source(atom) for atom in jaxpr.outvars]
+
+
 class Dependences:
     """names[i] is the grid dimension of pl.program_id(i). After results(), `conditions` has the
     dimensions on which conditions depend, `loops` those on which the ends of loops do, or conditions

@@ -28,7 +28,7 @@ from jax._src.pallas import hlo_interpreter, primitives
 from jax._src.state import discharge
 
 from hlocc import pallas_atomics, pallas_fold
-from hlocc.pallas_dependence import Dependences
+from hlocc.pallas_dependence import Dependences, passed_through
 from hlocc.pallas_fold import Evaluator, ProgramId
 
 # A nonlinear index map, such as head // group, is evaluated for every program id up to this number.
@@ -390,6 +390,7 @@ class Kernel:
                 jaxpr, (), grid_mapping)
         self.discharged = body
         body = pallas_fold.open_jaxpr(body)[0]
+        body = body.replace(outvars=passed_through(body))
         scalar_count, block_count = grid_mapping.num_index_operands, len(
             grid_mapping.block_mappings)
         # Positions among the arguments: scalars, blocks (inputs and outputs), scratch.

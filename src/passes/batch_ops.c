@@ -10,6 +10,7 @@
 #include "passes/batch_loops.h"
 #include "passes/build.h"
 #include "passes/constants.h"
+#include "passes/progression.h"
 
 // Operands of an op, and one more.
 enum { OPERANDS_MAX = 2 + 2 * HLO_RANK_MAX };
@@ -22,25 +23,13 @@ static bool is_scalar_integer(const hlo_type_t* type) {
          (type->dtype == HLO_DTYPE_PRED || hlo_dtype_is_integer(type->dtype));
 }
 
-// Returns true if the type holds the values of all iterations, and of one more, as a counter has
-// it.
-static bool is_in_range(const hlo_batch_t* b, hlo_dtype_t dtype, const hlo_batch_fact_t* fact) {
-  const bool is_unsigned = dtype == HLO_DTYPE_PRED || hlo_dtype_is_unsigned(dtype);
-  const uint32_t bits = hlo_dtype_info(dtype)->bits - (is_unsigned ? 0 : 1);
-  const int64_t high = bits >= 63 ? INT64_MAX : ((int64_t)1 << bits) - 1;
-  const int64_t low = is_unsigned ? 0 : -high;
-  int64_t last;
-  if (fact->step && b->count > high) return false;  // an iota of this type would wrap around
-  return !__builtin_mul_overflow(fact->step, b->count, &last) &&
-         !__builtin_add_overflow(fact->first, last, &last) && fact->first >= low &&
-         fact->first <= high && last >= low && last <= high;
-}
-
 static hlo_batch_fact_t known(const hlo_batch_t* b, hlo_dtype_t dtype, int64_t first,
                               int64_t step) {
   const hlo_batch_fact_t fact = {
       .is_varying = step != 0, .is_known = true, .first = first, .step = step};
-  return is_in_range(b, dtype, &fact) ? fact : (hlo_batch_fact_t){.is_varying = step != 0};
+  return hlo_progression_fits((hlo_progression_t){first, step}, b->count, dtype)
+             ? fact
+             : (hlo_batch_fact_t){.is_varying = step != 0};
 }
 
 static bool read_constant(const hlo_value_t* value, int64_t* out) {
@@ -58,85 +47,16 @@ hlo_batch_fact_t hlo_batch_fact(const hlo_batch_t* b, const hlo_value_t* value) 
   return known(b, value->type->dtype, constant, 0);
 }
 
-// The least and the largest difference of two known values in any iteration.
-typedef struct range {
-  int64_t low, high;
-} range_t;
-
-static bool difference(const hlo_batch_t* b, const hlo_batch_fact_t* x, const hlo_batch_fact_t* y,
-                       range_t* out) {
-  int64_t first, step, last;
-  if (__builtin_sub_overflow(x->first, y->first, &first) ||
-      __builtin_sub_overflow(x->step, y->step, &step) ||
-      __builtin_mul_overflow(step, b->count - 1, &last) ||
-      __builtin_add_overflow(first, last, &last)) {
-    return false;
-  }
-  *out = (range_t){first < last ? first : last, first < last ? last : first};
-  return true;
-}
-
-// Returns what x - y < 0, == 0 or > 0 decides: 1, 0, or -1 where it depends on the iteration.
-static int compare(int64_t direction, range_t d) {
-  switch (direction) {
-    case HLO_COMPARISON_DIRECTION_LT: return d.high < 0 ? 1 : d.low >= 0 ? 0 : -1;
-    case HLO_COMPARISON_DIRECTION_LE: return d.high <= 0 ? 1 : d.low > 0 ? 0 : -1;
-    case HLO_COMPARISON_DIRECTION_GT: return d.low > 0 ? 1 : d.high <= 0 ? 0 : -1;
-    case HLO_COMPARISON_DIRECTION_GE: return d.low >= 0 ? 1 : d.high < 0 ? 0 : -1;
-    case HLO_COMPARISON_DIRECTION_EQ:
-      return d.low == 0 && d.high == 0 ? 1 : d.low > 0 || d.high < 0 ? 0 : -1;
-    case HLO_COMPARISON_DIRECTION_NE:
-      return d.low == 0 && d.high == 0 ? 0 : d.low > 0 || d.high < 0 ? 1 : -1;
-    default: return -1;
-  }
-}
-
 static bool infer_binary(const hlo_batch_t* b, const hlo_node_t* node, hlo_batch_fact_t* out) {
   const hlo_batch_fact_t x = hlo_batch_fact(b, hlo_node_operand(node, 0));
   const hlo_batch_fact_t y = hlo_batch_fact(b, hlo_node_operand(node, 1));
-  const hlo_dtype_t dtype = node->results[0].type->dtype;
-  int64_t first, step;
-  range_t d;
-  if (!x.is_known || !y.is_known) return false;
-  switch (node->op) {
-    case HLO_OP_add:
-      if (dtype == HLO_DTYPE_PRED || __builtin_add_overflow(x.first, y.first, &first) ||
-          __builtin_add_overflow(x.step, y.step, &step)) {
-        return false;
-      }
-      break;
-    case HLO_OP_subtract:
-      if (__builtin_sub_overflow(x.first, y.first, &first) ||
-          __builtin_sub_overflow(x.step, y.step, &step)) {
-        return false;
-      }
-      break;
-    case HLO_OP_multiply:
-      if ((x.step && y.step) || __builtin_mul_overflow(x.first, y.first, &first) ||
-          __builtin_mul_overflow(x.step ? x.step : y.step, x.step ? y.first : x.first, &step)) {
-        return false;
-      }
-      break;
-    case HLO_OP_maximum:
-    case HLO_OP_minimum: {
-      if (!difference(b, &x, &y, &d) || (d.low < 0 && d.high > 0)) return false;
-      *out = (d.low >= 0) == (node->op == HLO_OP_maximum) ? x : y;
-      return true;
-    }
-    case HLO_OP_compare: {
-      const int64_t direction = hlo_node_attr_int(node, HLO_ATTR_comparison_direction, -1);
-      const int decided = difference(b, &x, &y, &d) ? compare(direction, d) : -1;
-      if (decided >= 0) *out = known(b, dtype, decided, 0);
-      return decided >= 0;
-    }
-    case HLO_OP_and:
-      if (dtype != HLO_DTYPE_PRED) return false;
-      first = x.first & y.first;
-      step = 0;
-      break;
-    default: return false;
+  hlo_progression_t result;
+  if (!x.is_known || !y.is_known ||
+      !hlo_progression_apply(node, (hlo_progression_t){x.first, x.step},
+                             (hlo_progression_t){y.first, y.step}, b->count, &result)) {
+    return false;
   }
-  *out = known(b, dtype, first, step);
+  *out = known(b, node->results[0].type->dtype, result.first, result.step);
   return out->is_known;
 }
 

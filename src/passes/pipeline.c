@@ -85,6 +85,7 @@ static const hlo_pass_step_t kNative[] = {
     {PASS(lift_maps), NULL},
     {PASS(lift_windows), NULL},
     {PASS(drop_empty), NULL},
+    {PASS(slice_gathers), NULL},
     {PASS(loop_scatter), NULL},
     {PASS(single_scatter), NULL},
     {PASS(short_reduce), NULL},

@@ -314,6 +314,27 @@ def test_scalar_prefetch(same, matrix, random):
     assert "while" not in same(f, random.permutation(8).astype(np.int32), matrix)
 
 
+def test_masked_rows(same, matrix):
+    """Masked loads at positions, in a loop of the kernel, which carries references that it only reads."""
+    from jax.experimental.pallas import triton
+
+    def kernel(x, scale, o):
+        @pl.loop(0, 2)
+        def _(i):
+            at = 16 * i + jnp.arange(16)
+            row = triton.load(x.at[0, at], mask=at < 30, other=0.)
+            triton.store(o.at[0, at], row * triton.load(scale.at[at]), mask=at < 31)
+
+    def f(call, x):
+        start = jnp.zeros_like(x)
+        whole = pl.BlockSpec((32,), lambda i: (0,))
+        return call(lambda x, scale, start, o: kernel(x, scale, o), like(x), grid=(64,),
+                    out_specs=rows(1, 32), in_specs=[rows(1, 32), whole, rows(1, 32)],
+                    input_output_aliases={2: 0})(x, x[0], start)
+
+    assert same(f, matrix).count("stablehlo.while") == 1
+
+
 def test_scoped_memory(matrix):
     def kernel(x, o):
         def body(buffer):
