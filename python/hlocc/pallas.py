@@ -12,6 +12,7 @@ import importlib.machinery
 import sys
 
 RULES_MODULE = "jax._src.pallas.pallas_call"
+PIPELINE_MODULE = "jax._src.pallas.mosaic.pipeline"
 JAX_MINIMUM = (0, 10)  # earlier versions discharge kernels in other ways; they keep JAX's rule
 
 
@@ -50,11 +51,21 @@ def _install(module):
     mlir.register_lowering(module.pallas_call_p, rule)
 
 
-class _RulesFinder(importlib.abc.MetaPathFinder):
-    """Installs the rule when JAX first imports Pallas, which takes too long to import for nothing."""
+def _install_pipeline(module):
+    from hlocc import pallas_pipeline
+
+    pallas_pipeline.install(module)
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    """Calls install(module) when JAX first imports a module of Pallas, which takes too long to import
+    for nothing."""
+
+    def __init__(self, module_name, install):
+        self.module_name, self.install = module_name, install
 
     def find_spec(self, name, path, target=None):
-        if name != RULES_MODULE:
+        if name != self.module_name:
             return None
         sys.meta_path.remove(self)
         spec = importlib.machinery.PathFinder.find_spec(name, path, target)
@@ -63,7 +74,7 @@ class _RulesFinder(importlib.abc.MetaPathFinder):
 
             def execute_and_install(module):
                 execute(module)
-                _install(module)
+                self.install(module)
 
             spec.loader.exec_module = execute_and_install
         return spec
@@ -75,7 +86,8 @@ def connect():
 
     if jax.version.__version_info__[:2] < JAX_MINIMUM:
         return
-    if RULES_MODULE in sys.modules:
-        _install(sys.modules[RULES_MODULE])
-    else:
-        sys.meta_path.insert(0, _RulesFinder())
+    for name, install in ((RULES_MODULE, _install), (PIPELINE_MODULE, _install_pipeline)):
+        if name in sys.modules:
+            install(sys.modules[name])
+        else:
+            sys.meta_path.insert(0, _Finder(name, install))

@@ -27,7 +27,7 @@ from jax._src.pallas import core as pallas_core
 from jax._src.pallas import hlo_interpreter, primitives
 from jax._src.state import discharge
 
-from hlocc import pallas_atomics, pallas_fold
+from hlocc import pallas_discharge, pallas_fold
 from hlocc.pallas_dependence import Dependences, passed_through
 from hlocc.pallas_fold import Evaluator, ProgramId
 
@@ -384,8 +384,8 @@ class Kernel:
     def __init__(self, jaxpr, grid_mapping, grid):
         self.mapping, self.grid = grid_mapping, grid
         debug_info = jaxpr.debug_info
-        _check_discharge(jaxpr, debug_info)
-        with pallas_atomics.rules():
+        with pallas_discharge.rules():
+            _check_discharge(jaxpr, debug_info)
             body, self.consts, scratch_avals = hlo_interpreter.kernel_to_hlo_jaxpr(
                 jaxpr, (), grid_mapping)
         self.discharged = body

@@ -408,6 +408,120 @@ def test_atomics_with_equal_indices(random):
     np.testing.assert_array_equal(top, last + last // 64 * 36)
 
 
+@pytest.mark.parametrize("name", ["add", "max", "xor", "xchg"])
+def test_atomics_return_what_those_before_have_made(random, name):
+    from jax.experimental.pallas import triton
+
+    def kernel(at, values, _, o, before):
+        atomic = getattr(triton, f"atomic_{name}")
+        before[...] = atomic(o, (at[...],), values[...], mask=values[...] != 5)
+
+    at, values = random.integers(0, 7, 64).astype(np.int32), random.integers(0, 99, 64).astype(np.int32)
+    start = random.integers(0, 50, 7).astype(np.int32)
+    whole, part = pl.BlockSpec((7,), lambda i: (0,)), pl.BlockSpec((16,), lambda i: (i,))
+    ours, before = pl.pallas_call(kernel, [like(start), like(at)], grid=(4,), out_specs=[whole, part],
+                                  in_specs=[part, part, whole], input_output_aliases={2: 0})(
+                                      at, values, start)
+    combine = {"add": np.add, "max": np.maximum, "xor": np.bitwise_xor, "xchg": lambda x, y: y}[name]
+    expected, seen = start.copy(), []
+    for i, value in zip(at, values):
+        seen.append(expected[i])
+        expected[i] = combine(expected[i], value) if value != 5 else expected[i]
+    np.testing.assert_array_equal(ours, expected)
+    np.testing.assert_array_equal(np.where(values != 5, before, 0), np.where(values != 5, seen, 0))
+
+
+def test_masked_slices(same, matrix):
+    """Loads and stores of slices inside of a reference copy nothing else."""
+    from jax.experimental.pallas import triton
+
+    def kernel(x, o):
+        row = triton.load(x.at[pl.ds(0, 1), pl.ds(0, 32)], mask=jnp.arange(32)[None] < 30, other=1.)
+        triton.store(o.at[pl.ds(0, 1), pl.ds(0, 32)], row * 2)
+        triton.store(o.at[pl.ds(0, 1), pl.ds(4, 8)], row[:, :8], mask=jnp.arange(8)[None] % 3 > 0)
+
+    def f(call, x):
+        return call(kernel, like(x), grid=(64,), in_specs=[rows(1, 32)], out_specs=rows(1, 32))(x)
+
+    text = same(f, matrix)
+    assert "while" not in text and "stablehlo.pad" not in text
+
+
+# --- pipelines ------------------------------------------------------------------------------------
+
+def pipelined(kernel, *args, out, scratch=()):
+    """The kernel's results on references of whole arrays, and the program's text."""
+    whole = pl.BlockSpec(memory_space=pl.ANY)
+    call = jax.jit(pl.pallas_call(kernel, out, in_specs=[whole] * len(args), out_specs=whole,
+                                  scratch_shapes=scratch))
+    return call(*map(jnp.asarray, args)), call.lower(*args).as_text()
+
+
+pipelines = pytest.mark.skipif(tuple(map(int, jax.__version__.split(".")[:3])) < (0, 10, 2),
+                               reason="pipelines are no primitive before jax 0.10.2")
+
+
+@pipelines
+def test_pipelines_are_grids(random):
+    """Products accumulated over a pipeline's inner dimension, with ragged blocks."""
+    x = random.standard_normal((40, 64)).astype(np.float32)
+
+    def body(x, y, o):
+        @pl.when(pl.program_id(2) == 0)
+        def _():
+            o[...] = jnp.zeros_like(o)
+
+        o[...] += x[...] @ y[...]
+
+    def kernel(x, y, o):
+        pltpu.emit_pipeline(
+            body, grid=(3, 3, 2), in_specs=[pl.BlockSpec((16, 32), lambda i, j, k: (i, k)),
+                                            pl.BlockSpec((32, 16), lambda i, j, k: (k, j))],
+            out_specs=[pl.BlockSpec((16, 16), lambda i, j, k: (i, j))])(x, y, o)
+
+    ours, text = pipelined(kernel, x, x.T.copy(), out=jax.ShapeDtypeStruct((40, 40), x.dtype))
+    np.testing.assert_allclose(ours, x @ x.T, rtol=1e-5, atol=1e-5)
+    assert "while" not in text
+
+
+@pipelines
+def test_pipelines_with_captured_references_and_indices(matrix):
+    """A sum in scratch memory around the pipeline; an index map with a value of the kernel."""
+    def kernel(x, o, total):
+        total[...] = jnp.zeros_like(total)
+        first = jnp.int32(x[0, 0] * 0) + 2
+
+        def body(x, o):
+            total[...] += x[...].sum(0, keepdims=True)
+            o[...] = x[...] + total[...]
+
+        spec = pl.BlockSpec((8, 32), lambda i: (first + i, 0))
+        pltpu.emit_pipeline(body, grid=(6,), in_specs=[spec], out_specs=[spec])(x, o)
+        o[0:1, :] = total[...]
+
+    ours, _ = pipelined(kernel, matrix, out=like(matrix), scratch=[pltpu.VMEM((1, 32), np.float32)])
+    sums = np.cumsum(matrix.reshape(8, 8, 32).sum(1)[2:], 0)
+    np.testing.assert_allclose(ours[16:], matrix[16:] + np.repeat(sums, 8, 0), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(ours[0], sums[-1], rtol=1e-5, atol=1e-5)
+
+
+@pipelines
+def test_pipelines_in_a_grid_on_views(matrix):
+    def kernel(x, o):
+        at = pl.ds(16 * pl.program_id(0), 16)
+
+        def body(x, o):
+            o[...] = x[...] * 2 + pl.program_id(0)
+
+        spec = pl.BlockSpec((8, 32), lambda i: (i, 0))
+        pltpu.emit_pipeline(body, grid=(2,), in_specs=[spec], out_specs=[spec])(x.at[at], o.at[at])
+
+    whole = pl.BlockSpec(memory_space=pl.ANY)
+    jax.block_until_ready(jnp.asarray(matrix))
+    ours = pl.pallas_call(kernel, like(matrix), grid=(4,), in_specs=[whole], out_specs=whole)(matrix)
+    np.testing.assert_allclose(ours, matrix * 2 + (np.arange(64) // 8 % 2)[:, None], rtol=1e-6)
+
+
 def test_kernels_over_meshes_of_cores(matrix):
     create = getattr(pltpu, "TensorCoreMesh", None) or pltpu.create_tensorcore_mesh
 
