@@ -62,6 +62,11 @@ static inline bool hlo_test_map(void* context, const hlo_tile_map_t* what, uint3
     }
     return is_equality || what->direction == HLO_COMPARISON_DIRECTION_LT;
   }
+  if (dtype == HLO_DTYPE_PRED && what->op == HLO_OP_maximum) {
+    const uint8_t *a = operands[0], *b = second;
+    for (size_t i = 0; i < count; ++i) ((uint8_t*)result)[i] = a[i] | b[i];
+    return true;
+  }
   if (dtype == HLO_DTYPE_F32)
     return hlo_test_map_floats(what->op, operands[0], second, result, count);
   if (dtype == HLO_DTYPE_S32)

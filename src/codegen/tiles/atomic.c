@@ -22,7 +22,7 @@ static bool is_operand_of(const hlo_tile_op_t* op, const hlo_tile_op_t* user) {
   return false;
 }
 
-static bool is_used(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op) {
+bool hlo_tile_is_used(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op) {
   for (const hlo_tile_op_t* at = hlo_tile_first_op(kernel); at; at = hlo_tile_next_op(at)) {
     if (is_operand_of(op, at)) return true;
   }
@@ -34,7 +34,7 @@ bool hlo_tile_is_ordered_atomic(const hlo_tile_kernel_t* kernel, const hlo_tile_
   const bool is_sum = op->atomic == HLO_TILE_ATOMIC_add;
   if (is_sum && hlo_dtype_is_float(op->dtype)) return true;  // each sum is rounded
   return (!is_sum && op->atomic != HLO_TILE_ATOMIC_max && op->atomic != HLO_TILE_ATOMIC_min) ||
-         is_used(kernel, op);
+         hlo_tile_is_used(kernel, op);
 }
 
 // An integer as wide as an element of memory.
@@ -67,6 +67,14 @@ static hlo_vir_value_t* from_bits(hlo_vir_builder_t* b, hlo_dtype_t dtype, hlo_v
   return hlo_vmath_from_memory(b, dtype, raw);
 }
 
+static hlo_vir_value_t* combine(hlo_tile_emitter_t* e, hlo_op_t op, hlo_dtype_t dtype,
+                                hlo_vir_value_t* x, hlo_vir_value_t* y) {
+  if (dtype != HLO_DTYPE_PRED) return hlo_elementwise_combine(e->b, op, dtype, x, y);
+  x = hlo_tile_from_mask(e, x);
+  y = hlo_tile_from_mask(e, y);
+  return hlo_tile_to_mask(e, hlo_elementwise_combine(e->b, op, dtype, x, y));
+}
+
 // Returns the element's bits before the update.
 static hlo_vir_value_t* emit_update(hlo_tile_emitter_t* e, const hlo_tile_op_t* op,
                                     const hlo_element_address_t* address) {
@@ -85,11 +93,10 @@ static hlo_vir_value_t* emit_update(hlo_tile_emitter_t* e, const hlo_tile_op_t* 
   hlo_vir_value_t* found =
       hlo_vir_var(b, hlo_vir_emit(b, HLO_VIR_iload, index, flags, address->offset_bytes, 2, place));
   hlo_vir_begin_loop(b);
-  hlo_vir_value_t* next = given;
-  if (op->atomic != HLO_TILE_ATOMIC_exchange) {
-    next = hlo_elementwise_combine(b, combiner_of(op), op->dtype, from_bits(b, op->dtype, found),
-                                   given);
-  }
+  hlo_vir_value_t* next =
+      op->atomic == HLO_TILE_ATOMIC_exchange
+          ? given
+          : combine(e, combiner_of(op), op->dtype, from_bits(b, op->dtype, found), given);
   hlo_vir_value_t* operands[] = {found, to_bits(b, op->dtype, next), address->base, address->index};
   hlo_vir_value_t* before =
       hlo_vir_emit(b, HLO_VIR_icas, index, flags, address->offset_bytes, 4, operands);

@@ -9,6 +9,7 @@
 // The accesses below an operation, along one loop.
 typedef struct lane_score {
   uint32_t iv;
+  uint32_t index_bytes;  // of positions along the loop
   int64_t adjacent, apart;
   uint32_t widest_bytes;  // of values that differ between lanes, and of vectors of positions
   bool is_ordered;        // an atomic or a print, which has no lanes
@@ -52,6 +53,7 @@ static void score_op(const hlo_tile_emitter_t* e, const hlo_tile_op_t* op, bool 
   if (!is_access && op->offset && (op->offset->loops >> score->iv & 1)) {
     widen(score, hlo_vir_elem_bits(hlo_position_elem(op->offset)) / 8);
   }
+  if (op->kind == HLO_TILE_OP_program_id) widen(score, score->index_bytes);
   // Every value inside may differ between lanes.
   if (op->dtype != HLO_DTYPE_INVALID) widen(score, hlo_elementwise_register_bytes(op->dtype));
   for (uint32_t i = 0; i < op->operand_count; ++i) {
@@ -73,7 +75,12 @@ static void score_block(const hlo_tile_emitter_t* e, const hlo_tile_block_t* blo
 }
 
 static lane_score_t score_loop(const hlo_tile_emitter_t* e, const hlo_tile_op_t* op, uint32_t iv) {
-  lane_score_t score = {.iv = iv, .widest_bytes = 1};
+  lane_score_t score = {.iv = iv, .widest_bytes = 1, .index_bytes = sizeof(int32_t)};
+  for (uint32_t i = 0; i < op->loop_count; ++i) {
+    const hlo_tile_loop_t* loop = &op->loops[i];
+    const bool is_long = loop->low < INT32_MIN || loop->end > INT32_MAX;
+    if (loop->iv == iv && is_long) score.index_bytes = sizeof(int64_t);
+  }
   if (op->kind == HLO_TILE_OP_reduce) {
     for (uint32_t i = 0; i < op->operand_count; ++i) {
       widen(&score, hlo_elementwise_register_bytes(op->operands[i]->dtype));

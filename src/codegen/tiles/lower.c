@@ -60,18 +60,19 @@ static uint32_t operand_lanes(const hlo_tile_emitter_t* e, const hlo_tile_op_t* 
   return lanes;
 }
 
-static hlo_vir_value_t* emit_number(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
-  const bool is_small = hlo_position_elem(op->offset) == HLO_VIR_I32 &&
-                        hlo_elementwise_register_bytes(op->dtype) <= 4;
+static hlo_vir_value_t* emit_number(hlo_tile_emitter_t* e, const hlo_expr_t* expr,
+                                    hlo_dtype_t dtype) {
+  const bool is_small =
+      hlo_position_elem(expr) == HLO_VIR_I32 && hlo_elementwise_register_bytes(dtype) <= 4;
   const hlo_vir_elem_t elem = is_small ? HLO_VIR_I32 : HLO_VIR_I64;
   hlo_vir_value_t* value;
-  if (hlo_tile_differs(e, op->offset)) {
-    value = hlo_tile_emit_lane_index(e, elem, op->offset);
+  if (hlo_tile_differs(e, expr)) {
+    value = hlo_tile_emit_lane_index(e, elem, expr);
   } else {
-    value = hlo_tile_emit_index(e, op->offset);
+    value = hlo_tile_emit_index(e, expr);
     value = hlo_vir_emit(e->b, HLO_VIR_splat_index, hlo_vir_type(elem, 1), 0, 0, 1, &value);
   }
-  return hlo_elementwise_from_integer(e->b, op->dtype, value);
+  return hlo_elementwise_from_integer(e->b, dtype, value);
 }
 
 static hlo_vir_value_t* emit_map(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
@@ -108,7 +109,8 @@ static hlo_vir_value_t* emit_bitcast(hlo_tile_emitter_t* e, const hlo_tile_op_t*
   return hlo_elementwise_emit_op(e->b, &what, &e->done[op->operands[0]->number]);
 }
 
-// Returns the step of a loop of the grid, counted from 0, or the number of its steps.
+// Returns the step of a loop of the grid, counted from 0, or the number of its steps. The lanes of
+// a loop may be of several steps.
 static hlo_vir_value_t* emit_program(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
   const hlo_tile_loop_t* loops[HLO_TILE_MAX_DEPTH];
   const uint32_t count = hlo_tile_block_loops(op->block, loops);
@@ -117,14 +119,13 @@ static hlo_vir_value_t* emit_program(hlo_tile_emitter_t* e, const hlo_tile_op_t*
     if (loops[at]->is_grid && dimension++ == op->dimension) break;
   }
   const hlo_tile_loop_t* loop = loops[at];
-  hlo_vir_value_t* number =
-      hlo_vir_iconst(e->b, (loop->end - loop->low + loop->step - 1) / loop->step);
+  const hlo_expr_t* number =
+      hlo_expr_const(e->exprs, (loop->end - loop->low + loop->step - 1) / loop->step);
   if (op->kind == HLO_TILE_OP_program_id) {
-    number = hlo_vir_index(e->b, HLO_VIR_isub, e->ivs[loop->iv], hlo_vir_iconst(e->b, loop->low));
-    number = hlo_vir_index(e->b, HLO_VIR_idiv, number, hlo_vir_iconst(e->b, loop->step));
+    number = hlo_expr_loop(e->exprs, loop->iv, loop->low, loop->end);
+    number = hlo_expr_div(e->exprs, hlo_expr_offset(e->exprs, number, -loop->low), loop->step);
   }
-  number = hlo_vir_emit(e->b, HLO_VIR_splat_index, hlo_vir_type(HLO_VIR_I64, 1), 0, 0, 1, &number);
-  return hlo_elementwise_from_integer(e->b, op->dtype, number);
+  return emit_number(e, number, op->dtype);
 }
 
 static hlo_vir_value_t* emit_op_value(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
@@ -141,7 +142,7 @@ static hlo_vir_value_t* emit_op_value(hlo_tile_emitter_t* e, const hlo_tile_op_t
     case HLO_TILE_OP_num_programs: return emit_program(e, op);
     case HLO_TILE_OP_bitcast: return emit_bitcast(e, op);
     case HLO_TILE_OP_constant: return hlo_elementwise_constant(e->b, op->dtype, 1, op->element);
-    case HLO_TILE_OP_index: return emit_number(e, op);
+    case HLO_TILE_OP_index: return emit_number(e, op->offset, op->dtype);
     case HLO_TILE_OP_map: return emit_map(e, op);
     case HLO_TILE_OP_product: return emit_product(e, op);
     case HLO_TILE_OP_guard: return hlo_tile_emit_guard(e, op);

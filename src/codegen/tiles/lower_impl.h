@@ -148,6 +148,8 @@ void hlo_tile_emit_poll(hlo_tile_emitter_t* e, const hlo_tile_op_t* loop);
 
 // ---- atomics and prints (atomic.c)
 
+/// Returns true if an operation reads the value.
+bool hlo_tile_is_used(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op);
 /// Returns true for an atomic whose results depend on the order of updates.
 bool hlo_tile_is_ordered_atomic(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op);
 /// Returns the element before the update.

@@ -220,6 +220,11 @@ static void kernels_with_references(void** unused) {
       "kernel turned version 3 {\n buffer f32[7, 5]\n buffer f32[6, 5]\n buffer f32[7, 6] out\n"
       " %0 = reference 0 : f32[7, 5]\n %1 = reference 1 : f32[6, 5]\n"
       " %2 = reference 2 : f32[7, 6]\n mma [1] x [1] %2, %0, %1\n}\n",
+      "kernel bytes version 3 {\n buffer s8[200] out\n for d0 = 0..200 by 25 grid {\n"
+      "  %0 = program_id 0 : s8\n  store 0 [d0] %0\n }\n}\n",
+      "kernel steps version 3 {\n buffer s32[40] out\n parallel d0 = 0..2 by 1 grid {\n"
+      "  for d1 = 1..13 by 5 grid {\n   %0 = program_id 1 : s32\n   %1 = num_programs 1 : s32\n"
+      "   %2 = map add %0, %1 : s32\n   store 0 [20*d0 + d1] %2\n  }\n }\n}\n",
       "kernel grid version 3 {\n buffer f32[40]\n buffer f32[40] out\n"
       " parallel d0 = 0..5 by 1 grid {\n  %0 = program_id 0 : s32\n  %1 = num_programs 0 : s32\n"
       "  %2 = index [clamp(%0, 0, 4)] : f32\n  %3 = index [clamp(%1, 0, 9)] : f32\n"
@@ -489,7 +494,8 @@ static void atomics(void** unused) {
       "  %5 = atomic exchange [(3*d0 mod 4)] %1, %3 : bf16\n }\n}\n",
       "kernel truth version 3 {\n buffer pred[8] out\n buffer f64[8] out\n"
       " %0 = reference 0 : pred[8]\n %1 = constant 0x01 : pred\n %2 = reference 1 : f64[8]\n"
-      " %3 = atomic exchange [3] %0, %1 : pred\n %4 = index [7] : f64\n"
+      " %7 = atomic max [5] %0, %1 : pred\n %3 = atomic exchange [3] %0, %1 : pred\n %4 = index "
+      "[7] : f64\n"
       " %5 = atomic exchange [4] %2, %4 : f64\n %6 = atomic compare_exchange [2] %2, %5, %4 : f64\n"
       "}\n",
       "kernel scratch version 3 {\n buffer f32[64]\n buffer s32[64]\n buffer s32[8] out\n"
@@ -575,6 +581,10 @@ static void refused(void** unused) {
        " for d0 = 0..8 by 8 {\n  %1 = index [d0] : s32\n  %2 = atomic add [0] %0, %1 : s32\n"
        "  %3 = ref_load [0] %0 : s32\n  ref_store [d0] %0, %3\n }\n}\n",
        "machine code for read: atomic: other elements of its memory are accessed in the same tile"},
+      {"kernel tickets version 3 {\n buffer s32[8] out\n %0 = reference 0 : s32[8]\n"
+       " for d0 = 0..8 by 4 {\n  for d1 = 0..8 by 4 {\n   %1 = index [d0 + d1] : s32\n"
+       "   %2 = atomic exchange [0] %0, %1 : s32\n  }\n }\n}\n",
+       "machine code for tickets: atomic: its tile is not visited in order"},
       {"kernel shown version 3 {\n buffer s32[8] out\n for d0 = 0..8 by 4 {\n"
        "  for d1 = 0..2 by 1 {\n   %0 = index [d0] : s32\n   print \"inside\" %0\n  }\n }\n}\n",
        "machine code for shown: print: its tile is not visited in order"},

@@ -149,7 +149,13 @@ static bool is_in_reduction(const hlo_tile_op_t* op) {
 
 static hlo_status_t check_atomic(const lowering_check_t* c, const hlo_tile_op_t* op) {
   if (!c->target->has_threads) return refuse_kind(c, op);
-  return is_in_reduction(op) ? refuse_op(c, op, "it is inside of a reduction") : hlo_ok();
+  if (is_in_reduction(op)) return refuse_op(c, op, "it is inside of a reduction");
+  // Sums of floats differ in rounding only.
+  const bool is_ordered =
+      op->atomic != HLO_TILE_ATOMIC_add && hlo_tile_is_ordered_atomic(c->kernel, op);
+  const bool is_seen = hlo_tile_is_used(c->kernel, op);
+  if ((!is_ordered && !is_seen) || hlo_tile_visits_in_order(op)) return hlo_ok();
+  return refuse_op(c, op, "its tile is not visited in order");
 }
 
 static hlo_status_t check_print(const lowering_check_t* c, const hlo_tile_op_t* op) {
