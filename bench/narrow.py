@@ -55,12 +55,12 @@ class Table:
     def line(self, label, runs, ratios):
         best = suite.best_times({name: run for name, run in runs.items() if run}, self.options)
         cells = "".join(f"{best[name] * 1e6:10.1f}" if name in best else f"{'-':>10}" for name in runs)
-        shown = "".join(f"{best[a] / best[b]:10.2f}" if a in best and b in best else f"{'-':>10}" for a, b in ratios)
+        shown = "".join(f"{best[a] / best[b]:13.2f}" if a in best and b in best else f"{'-':>13}" for a, b in ratios)
         print(f"{label:42}{cells}{shown}", flush=True)
 
 
 def convert_lines(table, np, ml_dtypes, sizes):
-    print(f"{'conversion':42}{'hlocc':>10}{'XLA':>10}{'copy':>10}{'XLA/hlocc':>10}{'copy/hlocc':>11}")
+    print(f"{'conversion':42}{'hlocc':>10}{'XLA':>10}{'copy':>10}{'XLA/hlocc':>13}{'copy/hlocc':>13}")
     for source, target in conversions():
         wide = np.dtype(getattr(ml_dtypes, target, target))
         for size in sizes:
@@ -96,7 +96,7 @@ def product_lines(table, np, ml_dtypes, cases):
     jax = table.jax
     names = ("XLA", "f32", "bf16", "torch", "ort")
     print(f"{'product':42}{'hlocc':>10}" + "".join(f"{n:>10}" for n in names) +
-          "".join(f"{n + '/hlocc':>10}" for n in names))
+          "".join(f"{n + '/hlocc':>13}" for n in names))
     for name, function, left, right, rows, depth, columns, *form in cases:
         is_across, kind = form or (False, "")
         label = f"{name} {rows}x{depth}x{columns}"

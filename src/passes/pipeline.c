@@ -96,6 +96,7 @@ static const hlo_pass_step_t kNative[] = {
     {PASS(spread_windows), NULL},
     {PASS(slice_windows), NULL},
     {PASS(transpose_windows), NULL},
+    {PASS(transpose_products), NULL},
     {PASS(lower_codes), NULL},
     {PASS(fold), NULL},
     {PASS(dce), NULL},
