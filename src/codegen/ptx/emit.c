@@ -576,7 +576,7 @@ static void print_list(hlo_ptx_emitter_t* e, const hlo_ptx_reg_t* regs, uint32_t
 // Accesses up to 16 bytes by words or wider elements.
 static void emit_unit(hlo_ptx_emitter_t* e, const char* space, const char* type, bool is_load,
                       const hlo_ptx_reg_t* regs, uint32_t count, const address_t* address) {
-  char vector[8] = "";
+  char vector[16] = "";
   if (count > 1) snprintf(vector, sizeof vector, ".v%u", count);
   hlo_strbuf_printf(&e->body, "  %s%s%s.%s ", is_load ? "ld" : "st", space, vector, type);
   if (is_load) {
