@@ -60,12 +60,13 @@ uint32_t hlo_tile_op_ref_operands(hlo_tile_op_kind_t kind) {
       [HLO_TILE_OP_copy_wait] = 1,      [HLO_TILE_OP_semaphore_signal] = 1,
       [HLO_TILE_OP_semaphore_wait] = 1, [HLO_TILE_OP_barrier_arrive] = 1,
       [HLO_TILE_OP_barrier_wait] = 1,   [HLO_TILE_OP_mma] = 3,
+      [HLO_TILE_OP_scaled_mma] = 5,
   };
   return counts[kind];
 }
 
 bool hlo_tile_op_is_uniform(hlo_tile_op_kind_t kind) {
-  return kind >= HLO_TILE_OP_copy && kind <= HLO_TILE_OP_mma;
+  return kind >= HLO_TILE_OP_copy && kind <= HLO_TILE_OP_scaled_mma;
 }
 
 hlo_tile_op_t* hlo_tile_op_yield(const hlo_tile_op_t* op) {

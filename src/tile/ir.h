@@ -52,7 +52,7 @@ enum {
   HLO_TILE_MAX_DEPTH = 64,
   HLO_TILE_MAX_ALIASES = 256,
   HLO_TILE_MAX_RANK = 8,  // of references
-  HLO_TILE_VERSION = 3,   // of the text format; every version from 1 on can be read
+  HLO_TILE_VERSION = 4,   // of the text format; every version from 1 on can be read
 };
 
 typedef enum hlo_tile_op_kind {
@@ -212,6 +212,10 @@ void hlo_tile_ref_strides(const hlo_tile_op_t* op, int64_t out_strides[HLO_TILE_
 /// Returns the buffer's or allocation's operation that a reference is a part of.
 const hlo_tile_op_t* hlo_tile_ref_root(const hlo_tile_op_t* op);
 int64_t hlo_tile_ref_count(const hlo_tile_op_t* op);  // of elements
+/// Returns true for products of references.
+static inline bool hlo_tile_op_is_mma(const hlo_tile_op_t* op) {
+  return op->kind == HLO_TILE_OP_mma || op->kind == HLO_TILE_OP_scaled_mma;
+}
 /// Returns the shape of a buffer.
 hlo_tile_ref_t hlo_tile_buffer_ref(const hlo_tile_buffer_t* buffer);
 const char* hlo_tile_space_name(hlo_tile_space_t space);

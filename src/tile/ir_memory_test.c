@@ -85,6 +85,42 @@ static void test_product(void** unused) {
   }
 }
 
+// One scale for each row of 4 elements of the left operand, and for each row of 2 of the right one.
+static const char* const SCALED =
+    "kernel scaled version 4 {\n"
+    "  buffer f32[2, 8]\n"
+    "  buffer f16[3, 8]\n"
+    "  buffer f32[2, 2]\n"
+    "  buffer f32[3, 4]\n"
+    "  buffer f32[2, 3] out\n"
+    "  %0 = reference 0 : f32[2, 8]\n"
+    "  %1 = reference 1 : f16[3, 8]\n"
+    "  %2 = reference 2 : f32[2, 2]\n"
+    "  %3 = reference 3 : f32[3, 4]\n"
+    "  %4 = reference 4 : f32[2, 3]\n"
+    "  scaled_mma [1] x [1] %4, %0, %1, %2, %3\n"
+    "}\n";
+
+static void test_scaled_product(void** unused) {
+  (void)unused;
+  float a[16], scales_a[4] = {1, 2, 0.5f, 4}, scales_b[12], out[6] = {1, 1, 1, 1, 1, 1};
+  uint16_t b[24];
+  for (int i = 0; i < 16; ++i) a[i] = (float)(i % 7 - 3);
+  for (int i = 0; i < 24; ++i) b[i] = hlo_f32_to_f16((float)(i % 5 - 2));
+  for (int i = 0; i < 12; ++i) scales_b[i] = (float)(1 << i % 3);
+  run(SCALED, (void*[]){a, b, scales_a, scales_b, out});
+  for (int r = 0; r < 2; ++r) {
+    for (int c = 0; c < 3; ++c) {
+      float sum = 1;
+      for (int k = 0; k < 8; ++k) {
+        sum += a[r * 8 + k] * scales_a[r * 2 + k / 4] * (float)((c * 8 + k) % 5 - 2) *
+               scales_b[c * 4 + k / 2];
+      }
+      assert_true(out[r * 3 + c] == sum);
+    }
+  }
+}
+
 // Views: strides, dropped dimensions, transposition, another shape; a start known at run time.
 static const char* const VIEWS =
     "kernel views version 3 {\n"
@@ -321,9 +357,11 @@ static void test_failures(void** unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_product), cmocka_unit_test(test_views),    cmocka_unit_test(test_pipe),
-      cmocka_unit_test(test_rounds),  cmocka_unit_test(test_grid),     cmocka_unit_test(test_text),
-      cmocka_unit_test(test_layouts), cmocka_unit_test(test_failures),
+      cmocka_unit_test(test_product),  cmocka_unit_test(test_scaled_product),
+      cmocka_unit_test(test_views),    cmocka_unit_test(test_pipe),
+      cmocka_unit_test(test_rounds),   cmocka_unit_test(test_grid),
+      cmocka_unit_test(test_text),     cmocka_unit_test(test_layouts),
+      cmocka_unit_test(test_failures),
   };
   return cmocka_run_group_tests_name("tile/ir_memory", tests, NULL, NULL);
 }

@@ -433,6 +433,7 @@ static const details_fn_t DETAILS[HLO_TILE_OP_KIND_COUNT] = {
     [HLO_TILE_OP_semaphore_wait] = parse_count,
     [HLO_TILE_OP_barrier_wait] = parse_indices,
     [HLO_TILE_OP_mma] = parse_mma,
+    [HLO_TILE_OP_scaled_mma] = parse_mma,
     [HLO_TILE_OP_program_id] = parse_dimension,
     [HLO_TILE_OP_num_programs] = parse_dimension,
     [HLO_TILE_OP_print] = parse_label,

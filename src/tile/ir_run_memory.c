@@ -346,6 +346,29 @@ static void pick(uint8_t* to, const uint8_t* from, size_t bytes, const int64_t* 
   }
 }
 
+// Multiplies the elements of a reference, in row-major order, by the scales of their blocks.
+static hlo_status_t scale_elements(hlo_tile_run_t* run, const hlo_tile_op_t* ref,
+                                   const hlo_tile_op_t* scales, hlo_dtype_t dtype,
+                                   const hlo_tile_op_t* op, uint8_t* elements) {
+  const hlo_tile_map_t multiply = {.op = HLO_OP_multiply};
+  const hlo_dtype_t dtypes[2] = {dtype, dtype};
+  const size_t bytes = hlo_dtype_size_bytes(dtype), count = (size_t)hlo_tile_ref_count(ref);
+  uint8_t *each, *repeated = hlo_arena_array(&run->scratch, count + 1, bytes);
+  HLO_TRY(take_elements(run, scales, dtype, op, &each));
+  HLO_TRY(hlo_arena_status(&run->scratch));
+  for (size_t n = 0; n < count; ++n) {
+    int64_t place = 0, stride = 1, rest = (int64_t)n;
+    for (uint32_t i = ref->ref.rank; i-- > 0; rest /= ref->ref.dims[i]) {
+      const int64_t block = ref->ref.dims[i] / scales->ref.dims[i];
+      place += rest % ref->ref.dims[i] / block * stride;
+      stride *= scales->ref.dims[i];
+    }
+    memcpy(repeated + n * bytes, each + (size_t)place * bytes, bytes);
+  }
+  return hlo_run_map(run, &multiply, 2, dtypes, (const void*[]){elements, repeated}, dtype,
+                     elements, (int64_t)count);
+}
+
 // Adds one product after the other to all sums, in their type.
 static hlo_status_t run_mma(hlo_tile_run_t* run, const hlo_tile_op_t* op) {
   const hlo_tile_op_t* operands[3] = {op->operands[0], op->operands[1], op->operands[2]};
@@ -367,6 +390,8 @@ static hlo_status_t run_mma(hlo_tile_run_t* run, const hlo_tile_op_t* op) {
   size_t bytes = hlo_dtype_size_bytes(dtype);
   for (uint32_t i = 0; i < 3; ++i) {
     HLO_TRY(take_elements(run, operands[i], dtype, op, &elements[i]));
+    if (!i || op->kind != HLO_TILE_OP_scaled_mma) continue;
+    HLO_TRY(scale_elements(run, operands[i], op->operands[i + 2], dtype, op, elements[i]));
   }
   for (uint32_t i = 0; i < 2; ++i) {
     places[i] = hlo_arena_array(&run->scratch, (size_t)count + 1, sizeof *places[i]);
@@ -467,7 +492,8 @@ hlo_status_t hlo_run_memory(hlo_tile_run_t* run, const hlo_tile_op_t* op, int64_
     case HLO_TILE_OP_copy_start: return start_copy(run, op);
     case HLO_TILE_OP_semaphore_signal: signal_semaphore(run, op, op->count); return hlo_ok();
     case HLO_TILE_OP_barrier_arrive: arrive(run, op); return hlo_ok();
-    case HLO_TILE_OP_mma: return run_mma(run, op);
+    case HLO_TILE_OP_mma:
+    case HLO_TILE_OP_scaled_mma: return run_mma(run, op);
     default: return run_wait(run, op);
   }
 }

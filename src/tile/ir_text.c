@@ -257,6 +257,7 @@ static const details_fn_t DETAILS[HLO_TILE_OP_KIND_COUNT] = {
     [HLO_TILE_OP_semaphore_wait] = print_count,
     [HLO_TILE_OP_barrier_wait] = print_indices,
     [HLO_TILE_OP_mma] = print_mma,
+    [HLO_TILE_OP_scaled_mma] = print_mma,
     [HLO_TILE_OP_program_id] = print_dimension,
     [HLO_TILE_OP_num_programs] = print_dimension,
     [HLO_TILE_OP_print] = print_label,

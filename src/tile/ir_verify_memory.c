@@ -206,7 +206,7 @@ static bool is_wide_enough(hlo_dtype_t operand, hlo_dtype_t sum) {
          hlo_dtype_info(sum)->bits >= hlo_dtype_info(operand)->bits;
 }
 
-static hlo_tile_rule_t mma_rule(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op) {
+static hlo_tile_rule_t product_rule(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op) {
   const hlo_tile_dims_t* d = &op->dims;
   const hlo_tile_op_t *sum = op->operands[0], *left = op->operands[1], *right = op->operands[2];
   KEEP(has_elements(sum) && has_elements(left) && has_elements(right), ACCESS_SPACE);
@@ -226,7 +226,37 @@ static hlo_tile_rule_t mma_rule(const hlo_tile_kernel_t* kernel, const hlo_tile_
   int64_t dims[3 * HLO_TILE_MAX_RANK];
   uint32_t rank = hlo_tile_mma_shape(op, dims);
   KEEP(is_same_shape(&sum->ref, rank, dims), MMA_SHAPE);
+  return NONE;
+}
+
+static hlo_tile_rule_t mma_rule(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op) {
+  const hlo_tile_op_t *sum = op->operands[0], *left = op->operands[1], *right = op->operands[2];
+  const hlo_tile_rule_t broken = product_rule(kernel, op);
+  if (broken != NONE) return broken;
   KEEP(left->dtype == right->dtype && is_wide_enough(left->dtype, sum->dtype), MMA_TYPE);
+  return NONE;
+}
+
+// Each dimension of the scales is that of the operand, or blocks of it.
+static bool has_blocks(const hlo_tile_ref_t* of, const hlo_tile_ref_t* scales) {
+  if (of->rank != scales->rank) return false;
+  for (uint32_t i = 0; i < of->rank; ++i) {
+    if (of->dims[i] && (!scales->dims[i] || of->dims[i] % scales->dims[i])) return false;
+  }
+  return true;
+}
+
+static hlo_tile_rule_t scaled_mma_rule(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op) {
+  const hlo_dtype_t sum = op->operands[0]->dtype;
+  const hlo_tile_rule_t broken = product_rule(kernel, op);
+  if (broken != NONE) return broken;
+  for (uint32_t i = 1; i < op->operand_count; ++i) {
+    KEEP(hlo_dtype_is_float(sum) && is_wide_enough(op->operands[i]->dtype, sum), SCALE_TYPE);
+  }
+  for (uint32_t i = 1; i < 3; ++i) {
+    KEEP(has_elements(op->operands[i + 2]), ACCESS_SPACE);
+    KEEP(has_blocks(&op->operands[i]->ref, &op->operands[i + 2]->ref), SCALE_BLOCKS);
+  }
   return NONE;
 }
 
@@ -247,6 +277,7 @@ static const rule_fn_t RULES[HLO_TILE_OP_KIND_COUNT] = {
     [HLO_TILE_OP_barrier_arrive] = barrier_rule,
     [HLO_TILE_OP_barrier_wait] = barrier_rule,
     [HLO_TILE_OP_mma] = mma_rule,
+    [HLO_TILE_OP_scaled_mma] = scaled_mma_rule,
 };
 
 hlo_tile_rule_t hlo_tile_memory_rule(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op) {

@@ -197,6 +197,10 @@ static const refusal_t MEMORY[] = {
     {NEAR ACCUMULATOR "mma [0] x [0] %15, %10, %10\n", "an accumulator of another shape"},
     {NEAR "%3 = alloc accumulator : s32[4, 4]\nmma [1] x [1] %3, %10, %10\n",
      "another kind of number"},
+    {NEAR ACCUMULATOR "scaled_mma [1] x [1] %15, %10, %10, %10, %15\n", "one for each block"},
+    {NEAR ACCUMULATOR "%3 = alloc near : s32[4, 1]\n"
+                      "scaled_mma [1] x [1] %15, %10, %10, %10, %3\n",
+     "that are no floats"},
     {"%3 = index [0] : s32\n%4 = alloc near : s32[4]\n%5 = index [clamp(%4, 0, 1)] : s32\n",
      "an index that is no integer"},
 };
@@ -205,7 +209,7 @@ static void check_refusal(const refusal_t* refusal) {
   hlo_arena_t arena;
   hlo_arena_init(&arena, 0);
   const char* text = hlo_arena_printf(
-      &arena, "kernel wrong version 3 {\nbuffer f32[9]\nbuffer f32[9] out\n%s}\n", refusal->body);
+      &arena, "kernel wrong version 4 {\nbuffer f32[9]\nbuffer f32[9] out\n%s}\n", refusal->body);
   hlo_tile_kernel_t* kernel = NULL;
   hlo_status_t status = hlo_tile_kernel_parse(&arena, text, &kernel);
   assert_int_equal(hlo_status_code(status), HLO_STATUS_INVALID_ARGUMENT);
@@ -354,8 +358,8 @@ static void test_versions(void** unused) {
       {"kernel old version 1 { for d0 = 0..4 by 1 { } }", NULL},
       {"kernel now version 2 { for d0 = 0..4 by 1 { } }", NULL},
       {"kernel now version 3 { for d0 = 0..4 by 1 unroll 4 { } }", NULL},
-      {"kernel new version 4 { }", "version 4: versions 1 to 3 can be read"},
-      {"kernel none version 0 { }", "version 0: versions 1 to 3 can be read"},
+      {"kernel new version 5 { }", "version 5: versions 1 to 4 can be read"},
+      {"kernel none version 0 { }", "version 0: versions 1 to 4 can be read"},
       {"kernel old version 2 { for d0 = 0..4 by 1 unroll 4 { } }",
        "of version 2 with what there is since version 3"},
       {"kernel old version 2 { for d0 = 0..4 by 1 loc(\"a.py\":1:2) { } }",

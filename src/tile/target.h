@@ -43,6 +43,9 @@ typedef struct hlo_tile_atom {
   const char* name;
   hlo_tile_atom_op_t op;
   hlo_dtype_t operand, result;   // of a product
+  hlo_dtype_t right, scale;      // the right operand's type, that of scales; INVALID (0): as the
+                                 // left one's, none
+  int64_t block;                 // elements of the contraction that share a scale
   int64_t rows, columns, depth;  // of a product: [rows, depth] x [depth, columns]
   const char *a, *b, *sum;       // of a product: layouts of the operands, as text (layout.h)
   double per_ns, latency_ns;

@@ -245,7 +245,12 @@ static void launch_all(job_t* job) {
 static void run_on_processor(const job_t* job, bool interprets) {
   hlo_target_t target;
   hlo_tile_program_t* program = NULL;
-  if (interprets) {
+  // Machine code of processors multiplies no scaled operands.
+  bool is_scaled = false;
+  for (const hlo_tile_op_t* op = hlo_tile_first_op(job->kernel); op; op = hlo_tile_next_op(op)) {
+    is_scaled |= op->kind == HLO_TILE_OP_scaled_mma;
+  }
+  if (interprets || is_scaled) {
     must(hlo_tile_kernel_run(job->kernel, hlo_tile_meaning_of_reference(), job->host));
     return;
   }
@@ -260,7 +265,7 @@ static double flops_of(const hlo_tile_kernel_t* kernel) {
   double flops = 0;
   for (const hlo_tile_op_t* op = hlo_tile_first_op(kernel); op; op = hlo_tile_next_op(op)) {
     const hlo_tile_loop_t* loops[HLO_TILE_MAX_DEPTH];
-    if (op->kind != HLO_TILE_OP_mma) continue;
+    if (!hlo_tile_op_is_mma(op)) continue;
     const hlo_tile_op_t* left = op->operands[1];
     double products = 2 * (double)hlo_tile_ref_count(op->operands[0]);
     for (uint32_t i = 0; i < op->dims.contract_count; ++i) {
@@ -338,7 +343,13 @@ static bool run_kernel(const char* path, const hlo_ptx_target_t* target, double 
   job.kernel = read_kernel(&arena, path);
   if (job.kernel->buffer_count > MOST_BUFFERS) fail(hlo_unimplemented("%s: more than 16 buffers", path));
   const hlo_ptx_options_t options = {.allows_tf32 = job.allows_tf32};
-  must(hlo_ptx_emit_tile(job.kernel, target, &options, &text));
+  hlo_status_t status = hlo_ptx_emit_tile(job.kernel, target, &options, &text);
+  if (hlo_status_code(status) == HLO_STATUS_UNIMPLEMENTED) {
+    printf("%-20s skipped: %s\n", job.kernel->name, hlo_status_message(status));
+    hlo_status_release(status);
+    return true;
+  }
+  must(status);
   call(driver.module_load(&module, hlo_strbuf_text(&text)), "cuModuleLoadData");
   make_buffers(&job);
   read_launches(&job, module, hlo_strbuf_text(&text));

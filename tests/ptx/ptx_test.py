@@ -18,6 +18,7 @@ TARGETS = ["sm_80", "sm_90a", "sm_100a", "sm_120a"]
 SKIPPED = 77
 REPORT = re.compile(r"^(\S+): (\d+) registers, (\d+) bytes of spill stores, (\d+) of spill loads, (\d+) of stack, "
                     r"(\d+) of shared memory, (\d+) barriers$")
+ONLY = re.compile(r"^// for (.+)$", re.MULTILINE)  # the targets of a kernel
 LAUNCH = re.compile(r"^// \S+: (.+)$")
 
 INTRODUCTION = """\
@@ -25,10 +26,10 @@ INTRODUCTION = """\
 
 `tests/ptx/ptx_test.py build/bin/hlocc --table` (`make check-ptx` runs it without `--table`) compiles the kernels of `tests/ptx` to PTX and
 assembles them with {version}. No kernel spills registers. A cell is the registers of a thread, and the matrix instruction where there
-is one. Kernels without blocks share nothing between threads. The text of small kernels of the same forms is run by tests, thread by
+is one; - where the GPU lacks it. Kernels without blocks share nothing between threads. The text of small kernels of the same forms is run by tests, thread by
 thread, and compared with the interpreter of Tile IR; no GPU has run them.
 
-| kernel | launch on sm_80 | {targets} |
+| kernel | launch on the first one | {targets} |
 |---|---|{rule}|
 """
 
@@ -47,10 +48,13 @@ def compile_kernel(tool, path, target, assemble, options):
 
 def check_kernel(tool, path, target, assembles):
     """Returns the launch, the registers of each phase and the matrix instruction."""
+    only = ONLY.search(path.read_text(encoding="utf-8"))
+    if only and target not in only.group(1).split(", "):
+        return [], [], ""
     options = ["--allow-tf32"] if "tf32" in path.name else []
     text = compile_kernel(tool, path, target, False, options)
     launches = [match.group(1) for match in map(LAUNCH.match, text.split("\n")) if match]
-    matrix = re.search(r"mma\w*\.sync\.aligned\.(m\d+n\d+k\d+)(?:\.row\.col)?\.\w+\.(\w+)", text)
+    matrix = re.search(r"mma\w*\.sync\.aligned\.(m\d+n\d+k\d+)(?:\.row\.col)?(?:\.kind::(\w+)[\w.:]+X)?\.\w+\.(\w+)", text)
     registers = []
     if assembles:
         for line in compile_kernel(tool, path, target, True, options).strip().split("\n"):
@@ -60,7 +64,7 @@ def check_kernel(tool, path, target, assembles):
             if int(match.group(3)) or int(match.group(4)):
                 sys.exit(f"{path.name} for {target} spills: {line}")
             registers.append(match.group(2))
-    return launches, registers, f"{matrix.group(1)} {matrix.group(2)}" if matrix else ""
+    return launches, registers, " ".join(filter(None, matrix.groups())) if matrix else ""
 
 
 def main():
@@ -74,8 +78,8 @@ def main():
     rows = []
     for path in sorted(FOLDER.glob("*.tile")):
         cells = [check_kernel(args.tool, path, target, bool(assembler)) for target in TARGETS]
-        launch = "; ".join(cells[0][0]).replace(", 0 bytes of shared memory", "")
-        texts = [", ".join(registers) + (f" ({matrix})" if matrix else "") for _, registers, matrix in cells]
+        launch = "; ".join(next(cell[0] for cell in cells if cell[0])).replace(", 0 bytes of shared memory", "")
+        texts = [", ".join(registers) + (f" ({matrix})" if matrix else "") or "-" for _, registers, matrix in cells]
         rows.append(f"| `{path.stem}` | {launch} | " + " | ".join(texts) + " |")
     if args.table:
         version = run(assembler, ["--version"]).stdout

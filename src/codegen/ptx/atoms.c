@@ -34,6 +34,24 @@ static const atom_row_t kAtoms[] = {
     .sum = sum_layout},                                                             \
    90,                                                                              \
    80},
+#define HLO_PTX_SCALED_ATOM(types, left, right_type)                                            \
+  {{.name =                                                                                     \
+        "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32." types \
+        ".f32.ue8m0",                                                                           \
+    .op = HLO_TILE_ATOM_PRODUCT,                                                                \
+    .operand = HLO_DTYPE_##left,                                                                \
+    .result = HLO_DTYPE_F32,                                                                    \
+    .right = HLO_DTYPE_##right_type,                                                            \
+    .scale = HLO_DTYPE_F8E8M0FNU,                                                               \
+    .block = 32,                                                                                \
+    .rows = 16,                                                                                 \
+    .columns = 8,                                                                               \
+    .depth = 32,                                                                                \
+    .a = HLO_PTX_A8,                                                                            \
+    .b = HLO_PTX_B8,                                                                            \
+    .sum = HLO_PTX_SUM},                                                                        \
+   120,                                                                                         \
+   87},
 #include "codegen/ptx/mma.def"
 };
 enum { ATOM_COUNT = sizeof kAtoms / sizeof *kAtoms };
@@ -42,6 +60,9 @@ _Static_assert((int)ATOM_COUNT <= (int)HLO_TILE_MAX_ATOMS, "all atoms fit a targ
 static bool is_there(const atom_row_t* row, const hlo_ptx_target_t* target) {
   const bool is_group = row->atom.rows > 16;
   if (is_group && target->mma != HLO_PTX_MMA_WARPGROUP) return false;
+  const bool is_scaled = row->atom.scale != HLO_DTYPE_INVALID;
+  const bool is_family = target->suffix && target->capability / 10 == row->capability / 10;
+  if (is_scaled && !is_family) return false;
   return target->mma != HLO_PTX_MMA_NONE && row->capability <= target->capability;
 }
 

@@ -801,6 +801,9 @@ static uint32_t version_of(const hlo_vir_block_t* block, const hlo_ptx_target_t*
     const hlo_vir_block_t* const inside[] = {value->body, value->other_body};
     uint32_t needed = 0;
     if (value->op == HLO_VIR_frag_mma) needed = hlo_ptx_atom_version(target, value->flags);
+    if (value->op == HLO_VIR_frag_scaled_mma) {
+      needed = hlo_ptx_atom_version(target, value->flags & 63);
+    }
     if (needed > version) version = needed;
     for (uint32_t i = 0; i < 2; ++i) {
       needed = inside[i] ? version_of(inside[i], target) : 0;

@@ -55,15 +55,19 @@ static void emit_fragment_load(hlo_ptx_emitter_t* e, const hlo_vir_value_t* valu
 }
 
 static void emit_fragment_mma(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value) {
-  enum { NUMBER_BITS = 16, NUMBERS = (1 << NUMBER_BITS) - 1 };
+  enum { ATOM_BITS = 6, ATOMS = (1 << ATOM_BITS) - 1 };
   hlo_tile_atom_t atoms[HLO_TILE_MAX_ATOMS];
-  const int64_t sum = value->imm & NUMBERS, left = value->imm >> NUMBER_BITS & NUMBERS;
-  const int64_t right = value->imm >> 2 * NUMBER_BITS & NUMBERS;
-  if (value->flags >= hlo_ptx_atoms(e->target, true, atoms)) {
+  const bool is_scaled = value->op == HLO_VIR_frag_scaled_mma;
+  const uint32_t bits = is_scaled ? 12 : 16;
+  const int64_t numbers = (INT64_C(1) << bits) - 1;
+  const int64_t sum = value->imm & numbers, left = value->imm >> bits & numbers;
+  const int64_t right = value->imm >> 2 * bits & numbers;
+  const uint32_t atom = value->flags & ATOMS;
+  if (atom >= hlo_ptx_atoms(e->target, true, atoms)) {
     hlo_ptx_refuse(e, value, "the target lacks the matrix instruction");
     return;
   }
-  hlo_strbuf_printf(&e->body, "  %s ", atoms[value->flags].name);
+  hlo_strbuf_printf(&e->body, "  %s ", atoms[atom].name);
   print_fragments(e, sum, SUM_REGISTERS);
   hlo_strbuf_puts(&e->body, ", ");
   print_fragments(e, left, LEFT_REGISTERS);
@@ -71,6 +75,12 @@ static void emit_fragment_mma(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value
   print_fragments(e, right, RIGHT_REGISTERS);
   hlo_strbuf_puts(&e->body, ", ");
   print_fragments(e, sum, SUM_REGISTERS);
+  // The first lanes of each four have the scales.
+  for (uint32_t i = 3; is_scaled && i < 5; ++i) {
+    hlo_strbuf_puts(&e->body, ", ");
+    print_fragments(e, value->imm >> i * bits & numbers, 1);
+    hlo_strbuf_printf(&e->body, ", {%d, 0}", value->flags >> ATOM_BITS);
+  }
   hlo_strbuf_puts(&e->body, ";\n");
 }
 

@@ -17,8 +17,10 @@ static void fill(const hlo_tile_buffer_t* buffer, uint32_t seed, uint8_t* elemen
   for (int64_t i = 0; i < buffer->element_count; ++i) {
     const int32_t value = (int32_t)((((uint32_t)i + seed) * 2654435761u >> 16) % 7);
     const bool is_unsigned = hlo_dtype_is_unsigned(buffer->dtype);
-    hlo_dtype_store_double(buffer->dtype, elements + (size_t)i * size,
-                           (double)(is_unsigned ? value : value - 3));
+    const bool is_scale = buffer->dtype == HLO_DTYPE_F8E8M0FNU;
+    hlo_dtype_store_double(
+        buffer->dtype, elements + (size_t)i * size,
+        is_scale ? ldexp(1, value - 3) : (double)(is_unsigned ? value : value - 3));
   }
 }
 
@@ -41,9 +43,30 @@ static uint32_t run_text(const char* text, const uint64_t* params, uint32_t coun
   return races;
 }
 
+// Conversions, exponentials and quotients beside the operations of MEANING.
+static bool map_more(void* context, const hlo_tile_map_t* map, uint32_t operand_count,
+                     const hlo_dtype_t* dtypes, const void* const* operands, hlo_dtype_t dtype,
+                     void* result, size_t count) {
+  const float* const* x = (const float* const*)operands;
+  float* out = result;
+  switch (map->op) {
+    case HLO_OP_convert: hlo_dtype_convert(dtypes[0], operands[0], dtype, result, count); break;
+    case HLO_OP_exponential:
+      for (size_t i = 0; i < count; ++i) out[i] = expf(x[0][i]);
+      break;
+    case HLO_OP_divide:
+      for (size_t i = 0; i < count; ++i) out[i] = x[0][i] / x[1][i];
+      break;
+    default:
+      return MEANING.map(context, map, operand_count, dtypes, operands, dtype, result, count);
+  }
+  return true;
+}
+
 typedef struct outcome {
   uint32_t races;
   int64_t different;  // elements
+  double error;       // the largest one
 } outcome_t;
 
 static outcome_t run_both(const char* kernel_text, const char* target_name,
@@ -66,7 +89,9 @@ static outcome_t run_both(const char* kernel_text, const char* target_name,
     params[i] = (uintptr_t)own;
     buffers[i] = buffer->is_output ? expected[i] : own;
   }
-  hlo_test_check(hlo_tile_kernel_run(kernel, &MEANING, buffers));
+  hlo_tile_meaning_t meaning = MEANING;
+  meaning.map = map_more;
+  hlo_test_check(hlo_tile_kernel_run(kernel, &meaning, buffers));
   hlo_test_check(hlo_ptx_target_parse(target_name, &target));
   hlo_test_check(hlo_ptx_emit_tile(kernel, &target, options, &text));
   if (part && !strstr(hlo_strbuf_text(&text), part)) {
@@ -79,8 +104,12 @@ static outcome_t run_both(const char* kernel_text, const char* target_name,
     if (!buffer->is_output) continue;
     for (int64_t n = 0; n < buffer->element_count; ++n) {
       const uint8_t* result = (const uint8_t*)(uintptr_t)params[i];
+      const double error =
+          fabs(hlo_dtype_load_double(buffer->dtype, result + (size_t)n * size) -
+               hlo_dtype_load_double(buffer->dtype, expected[i] + (size_t)n * size));
       outcome.different +=
           memcmp(result + (size_t)n * size, expected[i] + (size_t)n * size, size) != 0;
+      if (!(error <= outcome.error)) outcome.error = error;
     }
   }
   return outcome;
@@ -304,6 +333,149 @@ static void test_tf32(void** state) {
   assert_int_equal(outcome.different, 0);
 }
 
+// ---- attention ---------------------------------------------------------------------------------
+
+// Scores in registers and in shared memory, probabilities as an operand, sums that each iteration
+// scales anew.
+static const char kAttention[] =
+    "kernel attention version 3 {\n buffer f16[32, 16]\n buffer f16[48, 16]\n"
+    " buffer f16[48, 16]\n buffer f32[32, 16] out\n %0 = reference 0 : f16[32, 16]\n"
+    " %1 = reference 1 : f16[48, 16]\n %2 = reference 2 : f16[48, 16]\n"
+    " %3 = constant 0x00000000 : f32\n %4 = constant 0xff800000 : f32\n"
+    " %5 = constant 0x3e000000 : f32\n parallel d0 = 0..2 by 1 {\n"
+    "  %6 = alloc accumulator : f32[16, 16]\n  %7 = alloc accumulator : f32[16, 16]\n"
+    "  %8 = alloc near : f16[16, 16]\n  %9 = alloc near : f16[16, 16]\n"
+    "  %10 = alloc near : f16[16, 16]\n  %11 = alloc near : f16[16, 16]\n"
+    "  %12 = alloc near : f32[16, 17]\n  %13 = alloc near : f32[16]\n"
+    "  %14 = alloc near : f32[16]\n  %15 = alloc near : f32[16]\n"
+    "  %16 = slice [16*d0, 0] sizes [16, 16] %0 : f16[16, 16]\n  copy %16, %8\n"
+    "  for d1 = 0..16 by 16 {\n   ref_store [d1] %13, %4\n   ref_store [d1] %14, %3\n  }\n"
+    "  for d2 = 0..16 by 16 {\n   for d3 = 0..16 by 16 {\n    ref_store [d2, d3] %6, %3\n   }\n"
+    "  }\n  for d4 = 0..3 by 1 stages 2 {\n"
+    "   %17 = slice [16*d4, 0] sizes [16, 16] %1 : f16[16, 16]\n"
+    "   %18 = slice [16*d4, 0] sizes [16, 16] %2 : f16[16, 16]\n   copy %17, %9\n"
+    "   copy %18, %10\n   for d5 = 0..16 by 16 {\n    for d6 = 0..16 by 16 {\n"
+    "     ref_store [d5, d6] %7, %3\n    }\n   }\n   mma [1] x [1] %7, %8, %9\n"
+    "   for d7 = 0..16 by 16 {\n    for d8 = 0..16 by 16 {\n"
+    "     %19 = ref_load [d7, d8] %7 : f32\n     %20 = map multiply %19, %5 : f32\n"
+    "     ref_store [d7, d8] %12, %20\n    }\n   }\n   for d9 = 0..16 by 16 {\n"
+    "    %22 = reduce maximum %4 over d10 = 0..16 by 1 : f32 {\n"
+    "     %21 = ref_load [d9, d10] %12 : f32\n     yield %21\n    }\n"
+    "    %23 = ref_load [d9] %13 : f32\n    %24 = map maximum %22, %23 : f32\n"
+    "    %25 = map subtract %23, %24 : f32\n    %26 = map exponential %25 : f32\n"
+    "    %30 = reduce add over d11 = 0..16 by 1 : f32 {\n"
+    "     %27 = ref_load [d9, d11] %12 : f32\n     %28 = map subtract %27, %24 : f32\n"
+    "     %29 = map exponential %28 : f32\n     yield %29\n    }\n"
+    "    %31 = ref_load [d9] %14 : f32\n    %32 = map multiply %31, %26 : f32\n"
+    "    %33 = map add %32, %30 : f32\n    ref_store [d9] %13, %24\n    ref_store [d9] %14, %33\n"
+    "    ref_store [d9] %15, %26\n   }\n   for d12 = 0..16 by 16 {\n    for d13 = 0..16 by 16 {\n"
+    "     %34 = ref_load [d12, d13] %12 : f32\n     %35 = ref_load [d12] %13 : f32\n"
+    "     %36 = map subtract %34, %35 : f32\n     %37 = map exponential %36 : f32\n"
+    "     %38 = map convert %37 : f16\n     ref_store [d12, d13] %11, %38\n    }\n   }\n"
+    "   for d14 = 0..16 by 16 {\n    for d15 = 0..16 by 16 {\n"
+    "     %39 = ref_load [d14, d15] %6 : f32\n     %40 = ref_load [d14] %15 : f32\n"
+    "     %41 = map multiply %39, %40 : f32\n     ref_store [d14, d15] %6, %41\n    }\n   }\n"
+    "   mma [1] x [0] %6, %11, %10\n  }\n  for d16 = 0..16 by 16 {\n   for d17 = 0..16 by 16 {\n"
+    "    %42 = ref_load [d16, d17] %6 : f32\n    %43 = ref_load [d16] %14 : f32\n"
+    "    %44 = map divide %42, %43 : f32\n    store 3 [256*d0 + 16*d16 + d17] %44\n   }\n  }\n"
+    " }\n}\n";
+
+static void test_attention(void** state) {
+  (void)state;
+  static const char* const targets[] = {"sm_75", "sm_80", "sm_90a", "sm_120a"};
+  for (size_t i = 0; i < sizeof targets / sizeof *targets; ++i) {
+    const outcome_t outcome = run_both(kAttention, targets[i], NULL, i ? "mma.sync" : NULL);
+    assert_int_equal(outcome.races, 0);
+    if (!(outcome.error < 1e-5)) fail_msg("%s: error %g", targets[i], outcome.error);
+  }
+}
+
+// ---- scaled products ---------------------------------------------------------------------------
+
+typedef struct scaled {
+  const char *left, *right, *scale;
+  int rows, columns, steps, part, stages, block;
+} scaled_t;
+
+static void scaled_text(const scaled_t* p, char* text) {
+  char head[1024];
+  snprintf(head, sizeof head,
+           "kernel scaled version 4 {\n buffer %1$s[%4$d, %6$d]\n buffer %2$s[%5$d, %6$d]\n"
+           " buffer %3$s[%4$d, %7$d]\n buffer %3$s[%5$d, %7$d]\n buffer f32[%4$d, %5$d] out\n"
+           " %%0 = reference 0 : %1$s[%4$d, %6$d]\n %%1 = reference 1 : %2$s[%5$d, %6$d]\n"
+           " %%2 = reference 2 : %3$s[%4$d, %7$d]\n %%3 = reference 3 : %3$s[%5$d, %7$d]\n"
+           " %%4 = reference 4 : f32[%4$d, %5$d]\n %%5 = constant 0x00000000 : f32\n",
+           p->left, p->right, p->scale, p->rows, 2 * p->columns, p->steps, p->steps / p->block);
+  snprintf(text, TEXT_BYTES,
+           "%10$s parallel d0 = 0..2 by 1 {\n"
+           "  %%6 = alloc accumulator : f32[%4$d, %5$d]\n  %%7 = alloc near : %1$s[%4$d, %6$d]\n"
+           "  %%8 = alloc near : %2$s[%5$d, %6$d]\n  %%9 = alloc near : %3$s[%4$d, %7$d]\n"
+           "  %%10 = alloc near : %3$s[%5$d, %7$d]\n"
+           "  for d1 = 0..%4$d by %4$d {\n   for d2 = 0..%5$d by %5$d {\n"
+           "    ref_store [d1, d2] %%6, %%5\n   }\n  }\n"
+           "  for d3 = 0..%8$d by 1 stages %9$d {\n"
+           "   %%11 = slice [0, %6$d*d3] sizes [%4$d, %6$d] %%0 : %1$s[%4$d, %6$d]\n"
+           "   %%12 = slice [%5$d*d0, %6$d*d3] sizes [%5$d, %6$d] %%1 : %2$s[%5$d, %6$d]\n"
+           "   %%13 = slice [0, %7$d*d3] sizes [%4$d, %7$d] %%2 : %3$s[%4$d, %7$d]\n"
+           "   %%14 = slice [%5$d*d0, %7$d*d3] sizes [%5$d, %7$d] %%3 : %3$s[%5$d, %7$d]\n"
+           "   copy %%11, %%7\n   copy %%12, %%8\n   copy %%13, %%9\n   copy %%14, %%10\n"
+           "   scaled_mma [1] x [1] %%6, %%7, %%8, %%9, %%10\n  }\n"
+           "  %%15 = slice [0, %5$d*d0] sizes [%4$d, %5$d] %%4 : f32[%4$d, %5$d]\n"
+           "  copy %%6, %%15\n }\n}\n",
+           p->left, p->right, p->scale, p->rows, p->columns, p->part, p->part / p->block,
+           p->steps / p->part, p->stages, head);
+}
+
+static const scaled_t kScaled[] = {
+    {"f8e4m3fn", "f8e4m3fn", "f8e8m0fnu", 32, 32, 512, 128, 3, 32},
+    {"f8e4m3fn", "f8e5m2", "f8e8m0fnu", 16, 24, 128, 64, 2, 32},
+    {"f8e5m2", "f8e4m3fn", "f8e8m0fnu", 64, 16, 64, 32, 1, 32},
+};
+
+static void test_scaled_products(void** state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof kScaled / sizeof *kScaled; ++i) {
+    char text[TEXT_BYTES];
+    scaled_text(&kScaled[i], text);
+    const outcome_t outcome = run_both(text, "sm_120a", NULL, "kind::mxf8f6f4.block_scale");
+    assert_int_equal(outcome.races, 0);
+    assert_int_equal(outcome.different, 0);
+  }
+}
+
+static void expect_no_scaled(const scaled_t* product, const char* target_name, const char* part) {
+  HLO_SCOPED_ARENA arena = {0};
+  HLO_SCOPED_STRBUF out = {0};
+  hlo_ptx_target_t target;
+  char text[TEXT_BYTES];
+  scaled_text(product, text);
+  hlo_test_check(hlo_ptx_target_parse(target_name, &target));
+  hlo_status_t status = hlo_ptx_emit_tile(hlo_test_parsed(&arena, text), &target, NULL, &out);
+  assert_int_equal(hlo_status_code(status), HLO_STATUS_UNIMPLEMENTED);
+  if (!strstr(hlo_status_message(status), part)) fail_msg("%s", hlo_status_message(status));
+  hlo_status_release(status);
+}
+
+// Other types, blocks and targets are refused with what there is.
+static void test_refused_scaled_products(void** state) {
+  (void)state;
+  scaled_t other = kScaled[0];
+  expect_no_scaled(&other, "sm_90a", "the target multiplies no scaled operands");
+  expect_no_scaled(&other, "sm_120", "the target multiplies no scaled operands");
+  other.left = other.right = "f8e5m2";
+  expect_no_scaled(&other, "sm_120a",
+                   "f8e5m2 by f8e5m2 with f8e8m0fnu of 32; the target multiplies f8e4m3fn by "
+                   "f8e4m3fn with f8e8m0fnu of 32; f8e4m3fn by f8e5m2");
+  other = kScaled[0];
+  other.block = 16;
+  expect_no_scaled(&other, "sm_120a", "with f8e8m0fnu of 16; the target");
+  other = (scaled_t){"f4e2m1fn", "f4e2m1fn", "f8e4m3fn", 32, 32, 512, 128, 3, 16};
+  expect_no_scaled(&other, "sm_120a", "f4e2m1fn by f4e2m1fn with f8e4m3fn of 16; the target");
+  other = kScaled[0];
+  other.part = other.steps;  // rows of 16 scales
+  expect_no_scaled(&other, "sm_120a", "or scales of 1, 2 or 4");
+}
+
 // ---- atoms -------------------------------------------------------------------------------------
 
 // Every element is in exactly one slot of one lane of one warp.
@@ -332,7 +504,7 @@ static void check_layout(const char* text, int64_t warps, int64_t slots) {
 static void test_atoms(void** state) {
   (void)state;
   static const char* const targets[] = {"sm_75", "sm_80", "sm_90a", "sm_120a"};
-  static const uint32_t counts[] = {0, 5, 11, 7};
+  static const uint32_t counts[] = {0, 5, 11, 10};
   for (size_t i = 0; i < sizeof targets / sizeof *targets; ++i) {
     hlo_ptx_target_t target;
     hlo_tile_atom_t atoms[HLO_TILE_MAX_ATOMS];
@@ -372,12 +544,10 @@ static void test_too_much_shared_memory(void** state) {
   hlo_status_release(status);
 }
 
-static void assemble(const product_t* product, const char* target_name) {
+static void assemble(const char* kernel_text, const char* target_name) {
   HLO_SCOPED_ARENA arena = {0};
   HLO_SCOPED_STRBUF text = {0};
   hlo_ptx_target_t target;
-  char kernel_text[TEXT_BYTES];
-  product_text(product, kernel_text);
   hlo_test_check(hlo_ptx_target_parse(target_name, &target));
   hlo_test_check(hlo_ptx_emit_tile(hlo_test_parsed(&arena, kernel_text), &target, NULL, &text));
   ptx_assemble(&text, target_name);
@@ -387,17 +557,27 @@ static void test_assembled(void** state) {
   (void)state;
   static const char* const targets[] = {"sm_80", "sm_90a", "sm_100a", "sm_120a"};
   ptx_skip_without_assembler();
+  char text[TEXT_BYTES];
   for (size_t i = 0; i < sizeof kProducts / sizeof *kProducts; ++i) {
-    assemble(&kProducts[i], targets[i % 4]);
+    product_text(&kProducts[i], text);
+    assemble(text, targets[i % 4]);
   }
   for (size_t i = 0; i < sizeof kGroupProducts / sizeof *kGroupProducts; ++i) {
-    assemble(&kGroupProducts[i], "sm_90a");
+    product_text(&kGroupProducts[i], text);
+    assemble(text, "sm_90a");
+  }
+  for (size_t i = 0; i < sizeof kScaled / sizeof *kScaled; ++i) {
+    scaled_text(&kScaled[i], text);
+    assemble(text, i ? "sm_120a" : "sm_120f");
   }
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_boxes),
+      cmocka_unit_test(test_attention),
+      cmocka_unit_test(test_scaled_products),
+      cmocka_unit_test(test_refused_scaled_products),
       cmocka_unit_test(test_rows),
       cmocka_unit_test(test_waits_are_needed),
       cmocka_unit_test(test_transposes),

@@ -170,9 +170,19 @@ static void ptx_place_b(uint32_t bits, uint32_t lane, uint32_t i, uint32_t* k, u
   *column = lane / 4;
 }
 
+// The scale in a byte of a thread's word: a power of two. After the word come the byte and the
+// thread among four, in units of `threads`.
+static double ptx_scale(ptx_run_t* run, const ptx_insn_t* insn, uint32_t at, uint32_t thread,
+                        uint32_t threads) {
+  thread += (uint32_t)insn->words[at + 2] * threads;
+  const uint64_t word = *ptx_register_of(run, insn, at, thread);
+  return ldexp(1, (int)(word >> 8 * insn->words[at + 1] & 0xff) - 127);
+}
+
 static void ptx_multiply(ptx_run_t* run, const ptx_insn_t* insn, uint32_t first) {
   enum { ROWS = 16, COLUMNS = 8, STEPS = 64, SUMS = 4, LEFT = 4, RIGHT = 2 };
-  const uint32_t types = insn->part_count - 4;
+  const bool is_scaled = ptx_has(insn, "block_scale");
+  const uint32_t types = insn->part_count - 4 - is_scaled;
   const char *left = insn->parts[types + 1], *right = insn->parts[types + 2];
   const bool is_float = insn->parts[types][0] == 'f';
   const uint32_t bits = strcmp(left, "tf32") == 0                               ? 32
@@ -181,7 +191,7 @@ static void ptx_multiply(ptx_run_t* run, const ptx_insn_t* insn, uint32_t first)
   static double a[ROWS][STEPS], b[STEPS][COLUMNS];
   const uint32_t per = 32 / bits, steps = 8 * per;
   const uint64_t mask = bits == 32 ? UINT32_MAX : (UINT64_C(1) << bits) - 1;
-  assert_int_equal(insn->operand_count, SUMS + LEFT + RIGHT + SUMS);
+  assert_int_equal(insn->operand_count, SUMS + LEFT + RIGHT + SUMS + (is_scaled ? 6 : 0));
   for (uint32_t lane = 0; lane < PTX_WARP_THREADS; ++lane) {
     uint32_t row, k, column;
     for (uint32_t i = 0; i < LEFT * per; ++i) {
@@ -193,6 +203,12 @@ static void ptx_multiply(ptx_run_t* run, const ptx_insn_t* insn, uint32_t first)
       const uint64_t word = *ptx_register_of(run, insn, SUMS + LEFT + i / per, first + lane);
       ptx_place_b(bits, lane, i, &k, &column);
       b[k][column] = ptx_element(right, word >> i % per * bits & mask);
+    }
+  }
+  for (uint32_t row = 0; is_scaled && row < ROWS; ++row) {
+    for (uint32_t k = 0; k < steps; ++k) {
+      a[row][k] *= ptx_scale(run, insn, SUMS + LEFT + RIGHT + SUMS, first + row % 8 * 4 + row / 8, 2);
+      if (row < COLUMNS) b[k][row] *= ptx_scale(run, insn, insn->operand_count - 3, first + row * 4, 1);
     }
   }
   for (uint32_t lane = 0; lane < PTX_WARP_THREADS; ++lane) {

@@ -12,7 +12,7 @@
 #include "base/fpenv.h"
 #include "base/mem.h"
 
-enum { PTX_LINES_MAX = 1 << 16, PTX_OPERANDS_MAX = 16, PTX_KINDS = 7, PTX_WINDOW_BYTES = 1 << 18 };
+enum { PTX_LINES_MAX = 1 << 16, PTX_OPERANDS_MAX = 24, PTX_KINDS = 7, PTX_WINDOW_BYTES = 1 << 18 };
 
 typedef struct ptx_insn ptx_insn_t;
 
@@ -135,7 +135,7 @@ typedef enum ptx_form {
 /// An instruction's name in parts, and operands: registers or words.
 struct ptx_insn {
   ptx_form_t form;
-  char* parts[12];
+  char* parts[16];
   uint32_t part_count;
   const uint64_t* predicate;  // NULL: none
   uint64_t* registers[PTX_OPERANDS_MAX];
@@ -429,7 +429,7 @@ static void ptx_parse(ptx_run_t* run, char* line, ptx_insn_t* insn) {
   if (operands) *operands++ = 0;
   for (char* part = strtok_r(line, ".", &rest); part; part = strtok_r(NULL, ".", &rest)) {
     insn->parts[insn->part_count++] = part;
-    assert_true(insn->part_count < 12);
+    assert_true(insn->part_count < 16);
   }
   const char* name = insn->parts[0];
   insn->form =

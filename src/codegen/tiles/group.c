@@ -62,7 +62,7 @@ static void each_access(hlo_tile_emitter_t* e, const hlo_tile_op_t* op, see_root
     const uint32_t root = root_number(e, op->operands[i]);
     const bool is_copy = op->kind == HLO_TILE_OP_copy || op->kind == HLO_TILE_OP_copy_start;
     const bool is_write = op->kind == HLO_TILE_OP_ref_store || (is_copy && i == 1) ||
-                          (op->kind == HLO_TILE_OP_mma && i == 0);
+                          (hlo_tile_op_is_mma(op) && i == 0);
     if (root == UINT32_MAX || op->kind == HLO_TILE_OP_copy_wait) continue;
     if (i == 2 && is_copy) continue;  // the semaphore
     see(e, root, is_write, context);
@@ -493,6 +493,7 @@ bool hlo_tile_emit_together(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
       }
       return true;
     case HLO_TILE_OP_mma:
+    case HLO_TILE_OP_scaled_mma:
       if (!hlo_tile_fragment_of(e, op->operands[0])) return false;
       hlo_tile_emit_fragment_mma(e, op);
       return true;

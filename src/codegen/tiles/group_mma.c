@@ -16,7 +16,10 @@ enum {
   RIGHT_REGISTERS = 2,  // of the right operand
   ROW_BYTES = 16,
   SQUARE_ROWS = 8,
-  TRANSPOSED = 8,  // flag of frag_load
+  TRANSPOSED = 8,    // flag of frag_load
+  NUMBER_BITS = 12,  // of a register in frag_scaled_mma,
+  BYTE_SHIFT = 6,    // and of the scales' byte in its flags
+  WORD_BYTES = 4,
   MOST_WARPS = HLO_TILE_GROUP_MOST_THREADS / HLO_TILE_WARP,
   WARP_ELEMENTS = 64 * 32,  // of sums that a warp has, where there are enough
 };
@@ -71,12 +74,61 @@ static bool has_rows(const operand_form_t* form, int64_t bytes, bool may_transpo
   return may_transpose && bytes == 2 && form->outer == bytes && form->inner % ROW_BYTES == 0;
 }
 
+int64_t hlo_tile_scale_block(const hlo_tile_op_t* mma) {
+  const hlo_tile_dims_t* d = &mma->dims;
+  const uint32_t contracted[] = {d->left_contract[0], d->right_contract[0]};
+  int64_t block = 0;
+  if (d->contract_count != 1) return 0;
+  for (uint32_t i = 0; i < 2; ++i) {
+    const hlo_tile_ref_t *of = &mma->operands[i + 1]->ref, *scales = &mma->operands[i + 3]->ref;
+    for (uint32_t k = 0; k < of->rank; ++k) {
+      const int64_t own = scales->dims[k] ? of->dims[k] / scales->dims[k] : 0;
+      if (k != contracted[i] && own != 1) return 0;
+      if (k != contracted[i]) continue;
+      if (block && own != block) return 0;
+      block = own;
+    }
+  }
+  return block;
+}
+
+bool hlo_tile_is_scaled_atom(const hlo_tile_atom_t* atom, const hlo_tile_op_t* mma) {
+  const hlo_dtype_t dtypes[] = {atom->result, atom->operand, atom->right, atom->scale, atom->scale};
+  for (uint32_t i = 0; i < mma->operand_count; ++i) {
+    if (mma->operands[i]->dtype != dtypes[i]) return false;
+  }
+  return hlo_tile_scale_block(mma) == atom->block;
+}
+
+// Returns the bytes of a row of scales in near memory, 1, 2 or 4, which are loaded together; 0:
+// they cannot be.
+static int64_t scale_row_bytes(const hlo_tile_op_t* scales, uint32_t contracted) {
+  int64_t strides[HLO_TILE_MAX_RANK];
+  if (scales->ref.rank != 2 || !is_in_near(scales)) return 0;
+  hlo_tile_ref_strides(scales, strides);
+  const int64_t bytes = scales->ref.dims[contracted];
+  const bool is_power = bytes == 1 || bytes == 2 || bytes == WORD_BYTES;
+  const bool fits = is_power && (bytes == 1 || strides[contracted] == 1) &&
+                    strides[!contracted] % bytes == 0 &&
+                    hlo_tile_alignment_of(scales, WORD_BYTES) >= bytes;
+  return fits ? bytes : 0;
+}
+
+static bool fits_scales(const hlo_tile_op_t* mma, const hlo_tile_atom_t* atom) {
+  if (mma->kind != HLO_TILE_OP_scaled_mma) {
+    return atom->scale == HLO_DTYPE_INVALID && mma->operands[1]->dtype == mma->operands[2]->dtype;
+  }
+  return hlo_tile_is_scaled_atom(atom, mma) &&
+         scale_row_bytes(mma->operands[3], mma->dims.left_contract[0]) > 0 &&
+         scale_row_bytes(mma->operands[4], mma->dims.right_contract[0]) > 0;
+}
+
 static bool fits_warp(const hlo_tile_op_t* mma, const hlo_tile_atom_t* atom) {
   const hlo_tile_op_t *left = mma->operands[1], *right = mma->operands[2];
   const int64_t bytes = (int64_t)hlo_dtype_size_bytes(left->dtype);
   const operand_form_t a = form_of(left, mma->dims.left_contract[0]);
   const operand_form_t b = form_of(right, mma->dims.right_contract[0]);
-  return right->dtype == left->dtype && atom->depth * bytes == ATOM_BYTES &&
+  return fits_scales(mma, atom) && atom->depth * bytes == ATOM_BYTES &&
          a.depth % atom->depth == 0 && a.extent % ATOM_ROWS == 0 && b.extent % ATOM_COLUMNS == 0 &&
          has_rows(&a, bytes, false) && has_rows(&b, bytes, true) &&
          hlo_tile_alignment_of(left, ROW_BYTES) == ROW_BYTES &&
@@ -91,7 +143,7 @@ static bool fits_group(const hlo_tile_op_t* mma, const hlo_tile_atom_t* atom) {
   const int64_t bytes = (int64_t)hlo_dtype_size_bytes(left->dtype);
   const operand_form_t a = form_of(left, mma->dims.left_contract[0]);
   const operand_form_t b = form_of(right, mma->dims.right_contract[0]);
-  return right->dtype == left->dtype && atom->depth * bytes == ATOM_BYTES &&
+  return fits_scales(mma, atom) && atom->depth * bytes == ATOM_BYTES &&
          left->kind == HLO_TILE_OP_alloc && right->kind == HLO_TILE_OP_alloc && a.inner == bytes &&
          b.inner == bytes && a.outer == LINE_BYTES && b.outer == LINE_BYTES &&
          a.extent % GROUP_ROWS == 0 && a.extent <= MOST_WARPS * ATOM_ROWS &&
@@ -129,7 +181,7 @@ static const hlo_tile_atom_t* fragment_atom(const hlo_tile_kernel_t* kernel,
       }
       const bool is_access = op->kind == HLO_TILE_OP_ref_load || op->kind == HLO_TILE_OP_ref_store;
       bool fits = op->operands[i] == alloc && i == 0;
-      if (op->kind == HLO_TILE_OP_mma && fits) {
+      if (hlo_tile_op_is_mma(op) && fits) {
         const hlo_tile_atom_t* atom = atom_of(target, op, out_number);
         fits = atom && (!found || found == atom);
         found = atom;
@@ -380,6 +432,8 @@ typedef struct group_mma {
   operand_form_t a, b;
   fragment_place_t place;
   uint32_t left_register, right_register;
+  uint32_t left_scales, right_scales;  // registers
+  int64_t scale_bytes;                 // of a row; 0: there are no scales
 } group_mma_t;
 
 // Loads squares; each lane has the address of one row of 16 bytes.
@@ -435,15 +489,65 @@ static void load_right(hlo_tile_emitter_t* e, const group_mma_t* m, int64_t part
                (uint32_t)parts * RIGHT_REGISTERS, is_transposed);
 }
 
-static void multiply(hlo_tile_emitter_t* e, const group_mma_t* m) {
+// Loads the scales of 16 rows, or 8 columns: those of an index are one word. Of each four lanes the
+// first ones have rows 0 to 7, the second ones rows 8 to 15.
+static void load_scales(hlo_tile_emitter_t* e, const group_mma_t* m, const hlo_tile_op_t* scales,
+                        uint32_t contracted, int64_t part, uint32_t to) {
+  const bool is_left = to < m->right_scales;
+  int64_t strides[HLO_TILE_MAX_RANK];
+  hlo_tile_ref_strides(scales, strides);
+  hlo_vir_value_t* lane = lane_of(e);
+  hlo_vir_value_t* index = hlo_tile_by_number(e, HLO_VIR_idiv, lane, 4);
+  if (is_left) {
+    hlo_vir_value_t* half = hlo_tile_by_number(e, HLO_VIR_irem, lane, 2);
+    index = hlo_tile_plus(e, index, hlo_tile_by_number(e, HLO_VIR_imul, half, SQUARE_ROWS));
+  }
+  index = hlo_tile_plus(e, index, is_left ? m->place.row : m->place.column);
+  index = hlo_tile_by_number(e, HLO_VIR_iadd, index, part * (is_left ? ATOM_ROWS : ATOM_COLUMNS));
+  index = hlo_tile_by_number(e, HLO_VIR_imul, index, strides[!contracted]);
+  hlo_vir_value_t* address = hlo_tile_plus(
+      e, e->done[scales->number], hlo_tile_swizzled(e, hlo_tile_swizzle_of(e, scales), index));
+  const hlo_vir_elem_t elem = m->scale_bytes == 1   ? HLO_VIR_I8
+                              : m->scale_bytes == 2 ? HLO_VIR_I16
+                                                    : HLO_VIR_I32;
+  hlo_vir_value_t* word =
+      hlo_vir_emit(e->b, HLO_VIR_load, hlo_vir_type(elem, 1), 0, 0, 1, &address);
+  if (elem != HLO_VIR_I32) {
+    word = hlo_vir_emit(e->b, HLO_VIR_zext, hlo_vir_type(HLO_VIR_I32, 1), 0, 0, 1, &word);
+  }
+  set_register(e, to, word);
+}
+
+static void load_all_scales(hlo_tile_emitter_t* e, const hlo_tile_op_t* mma, group_mma_t* m) {
+  const uint32_t left = mma->dims.left_contract[0], right = mma->dims.right_contract[0];
+  m->scale_bytes = scale_row_bytes(mma->operands[3], left);
+  m->left_scales = m->right_register + (uint32_t)m->place.column_parts * RIGHT_REGISTERS;
+  m->right_scales = m->left_scales + (uint32_t)m->place.row_parts;
+  for (int64_t i = 0; i < m->place.row_parts; ++i) {
+    load_scales(e, m, mma->operands[3], left, i, m->left_scales + (uint32_t)i);
+  }
+  for (int64_t j = 0; j < m->place.column_parts; ++j) {
+    load_scales(e, m, mma->operands[4], right, j, m->right_scales + (uint32_t)j);
+  }
+}
+
+static void multiply(hlo_tile_emitter_t* e, const group_mma_t* m, int64_t depth) {
   const hlo_tile_group_alloc_t* alloc = m->place.alloc;
   uint32_t sum = alloc->first_register;
   for (int64_t i = 0; i < m->place.row_parts; ++i) {
     for (int64_t j = 0; j < m->place.column_parts; ++j, sum += SUM_REGISTERS) {
       const int64_t left = m->left_register + i * LEFT_REGISTERS;
       const int64_t right = m->right_register + j * RIGHT_REGISTERS;
-      hlo_vir_emit(e->b, HLO_VIR_frag_mma, kVoid, alloc->atom_number,
-                   (int64_t)sum | left << 16 | right << 32, 0, NULL);
+      if (!m->scale_bytes) {
+        hlo_vir_emit(e->b, HLO_VIR_frag_mma, kVoid, alloc->atom_number,
+                     (int64_t)sum | left << 16 | right << 32, 0, NULL);
+        continue;
+      }
+      const int64_t scales = (m->left_scales + i) | (m->right_scales + j) << NUMBER_BITS;
+      hlo_vir_emit(
+          e->b, HLO_VIR_frag_scaled_mma, kVoid, alloc->atom_number | (uint32_t)depth << BYTE_SHIFT,
+          (int64_t)sum | left << NUMBER_BITS | right << 2 * NUMBER_BITS | scales << 3 * NUMBER_BITS,
+          0, NULL);
     }
   }
 }
@@ -473,6 +577,7 @@ void hlo_tile_emit_fragment_mma(hlo_tile_emitter_t* e, const hlo_tile_op_t* mma)
   }
   m.left_register = e->group->plan->register_count;
   m.right_register = m.left_register + (uint32_t)m.place.row_parts * LEFT_REGISTERS;
+  if (mma->kind == HLO_TILE_OP_scaled_mma) load_all_scales(e, mma, &m);
   for (int64_t depth = 0; depth < m.a.depth / alloc->atom->depth; ++depth) {
     for (int64_t i = 0; i < m.place.row_parts; ++i) load_left(e, &m, i, depth);
     for (int64_t j = 0; j < m.place.column_parts;) {
@@ -480,6 +585,6 @@ void hlo_tile_emit_fragment_mma(hlo_tile_emitter_t* e, const hlo_tile_op_t* mma)
       load_right(e, &m, j, depth, parts);
       j += parts;
     }
-    multiply(e, &m);
+    multiply(e, &m, depth);
   }
 }

@@ -38,8 +38,7 @@ bool hlo_tile_suits_group(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* 
   bool has_rows = false;
   for (const hlo_tile_op_t* op = hlo_tile_first_op(kernel); op; op = hlo_tile_next_op(op)) {
     if (!hlo_tile_is_part_of(op, phase)) continue;
-    if (op->kind == HLO_TILE_OP_alloc || op->kind == HLO_TILE_OP_mma ||
-        op->kind == HLO_TILE_OP_copy) {
+    if (op->kind == HLO_TILE_OP_alloc || hlo_tile_op_is_mma(op) || op->kind == HLO_TILE_OP_copy) {
       return true;
     }
     has_rows |=
@@ -70,7 +69,7 @@ static uint32_t count_threads(const hlo_tile_kernel_t* kernel, const hlo_tile_op
     if (op->kind == HLO_TILE_OP_for || op->kind == HLO_TILE_OP_parallel) {
       most = hlo_max(most, points_of(op));
     }
-    if (op->kind == HLO_TILE_OP_mma) most = hlo_max(most, hlo_tile_ref_count(op->operands[0]));
+    if (hlo_tile_op_is_mma(op)) most = hlo_max(most, hlo_tile_ref_count(op->operands[0]));
   }
   most = hlo_min(most, (int64_t)HLO_TILE_GROUP_MOST_THREADS);
   return (uint32_t)(hlo_divide_up(most, HLO_TILE_WARP) * HLO_TILE_WARP);
@@ -101,9 +100,9 @@ static bool is_only_filled_by(const hlo_tile_kernel_t* kernel, const hlo_tile_op
       if (!hlo_tile_op_is_ref(op->operands[i]) || hlo_tile_ref_root(op->operands[i]) != alloc) {
         continue;
       }
-      const bool writes =
-          (op->kind == HLO_TILE_OP_copy && i == 1) || op->kind == HLO_TILE_OP_copy_start ||
-          (op->kind == HLO_TILE_OP_mma && i == 0) || op->kind == HLO_TILE_OP_ref_store;
+      const bool writes = (op->kind == HLO_TILE_OP_copy && i == 1) ||
+                          op->kind == HLO_TILE_OP_copy_start ||
+                          (hlo_tile_op_is_mma(op) && i == 0) || op->kind == HLO_TILE_OP_ref_store;
       if (!is_inside(op, loop) || (writes && op != copy)) return false;
     }
   }
@@ -215,7 +214,7 @@ static alloc_use_t uses_of(const hlo_tile_kernel_t* kernel, const hlo_tile_group
       if (!hlo_tile_op_is_ref(ref) || hlo_tile_ref_root(ref) != alloc) continue;
       if (hlo_tile_op_is_ref(op)) continue;
       use.is_whole &= starts_at_periods(ref);
-      if (op->kind == HLO_TILE_OP_mma) {
+      if (hlo_tile_op_is_mma(op) && i < 3) {
         const bool is_fragment =
             i > 0 && plan->allocs[hlo_tile_ref_root(op->operands[0])->number].is_fragment;
         use.is_product |= is_fragment;
@@ -250,6 +249,20 @@ static void plan_swizzle(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* a
   } else if (of_words.bits && use.conflicts_swizzled < use.conflicts) {
     plan->allocs[alloc->number].swizzle = of_words;
   }
+}
+
+// Nothing but atoms multiplies scaled operands.
+static hlo_status_t check_scaled(const hlo_tile_kernel_t* kernel,
+                                 const hlo_tile_group_plan_t* plan) {
+  for (const hlo_tile_op_t* op = hlo_tile_first_op(kernel); op; op = hlo_tile_next_op(op)) {
+    if (op->kind != HLO_TILE_OP_scaled_mma) continue;
+    if (plan->allocs[hlo_tile_ref_root(op->operands[0])->number].is_fragment) continue;
+    return hlo_unimplemented(
+        "%s: scaled_mma: its sums are no accumulator whose rows are multiples of 16 and columns "
+        "of 8, or operands have no rows of 16 bytes, or scales of 1, 2 or 4, in near memory",
+        kernel->name);
+  }
+  return hlo_ok();
 }
 
 // Atoms of four warps read their operands under one swizzle.
@@ -318,6 +331,7 @@ hlo_status_t hlo_tile_plan_group(const hlo_tile_kernel_t* kernel, const hlo_tile
       plan_swizzle(kernel, op, &plan);
     }
   }
+  HLO_TRY(check_scaled(kernel, &plan));
   HLO_TRY(check_swizzles(kernel, &plan));
   hlo_tile_plan_bulk(kernel, target, blocks, &plan);
   HLO_TRY(place(kernel, near_bytes, &plan));

@@ -159,6 +159,12 @@ hlo_vir_value_t* hlo_tile_emit_atomic(hlo_tile_emitter_t* e, const hlo_tile_op_t
 bool hlo_tile_visits_in_order(const hlo_tile_op_t* op);
 void hlo_tile_emit_print(hlo_tile_emitter_t* e, const hlo_tile_op_t* op);
 
+/// Returns the elements of the contraction that share a scale in a scaled_mma; 0: the operands
+/// differ in that, or other dimensions share scales, too.
+int64_t hlo_tile_scale_block(const hlo_tile_op_t* mma);
+/// Returns true if the atom has the types and blocks of a scaled_mma.
+bool hlo_tile_is_scaled_atom(const hlo_tile_atom_t* atom, const hlo_tile_op_t* mma);
+
 // ---- blocks and loops (lower.c, loop.c)
 
 /// Returns true if an operation writes memory, its regions apart (plan.c).

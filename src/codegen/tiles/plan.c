@@ -112,6 +112,35 @@ static hlo_status_t check_mma(const lowering_check_t* c, const hlo_tile_op_t* op
   return is_short ? refuse_op(c, op, "sums have fewer than 8 bits") : hlo_ok();
 }
 
+static void print_scaled(hlo_strbuf_t* out, hlo_dtype_t left, hlo_dtype_t right, hlo_dtype_t scale,
+                         int64_t block) {
+  hlo_strbuf_printf(out, "%s by %s with %s of %lld", hlo_dtype_info(left)->hlo_name,
+                    hlo_dtype_info(right)->hlo_name, hlo_dtype_info(scale)->hlo_name,
+                    (long long)block);
+}
+
+// Only atoms multiply scaled operands; which ones there are depends on the target.
+static hlo_status_t check_scaled_mma(const lowering_check_t* c, const hlo_tile_op_t* op) {
+  HLO_SCOPED_STRBUF wanted = {0};
+  HLO_SCOPED_STRBUF known = {0};
+  const hlo_tile_op_t *left = op->operands[1], *right = op->operands[2];
+  const int64_t block = hlo_tile_scale_block(op);
+  const hlo_dtype_t scale = op->operands[3]->dtype;
+  print_scaled(&wanted, left->dtype, right->dtype, scale, block);
+  for (uint32_t i = 0; i < c->target->tile.atom_count; ++i) {
+    const hlo_tile_atom_t* atom = &c->target->tile.atoms[i];
+    if (atom->scale == HLO_DTYPE_INVALID) continue;
+    if (hlo_tile_is_scaled_atom(atom, op)) return hlo_ok();
+    if (known.length) hlo_strbuf_puts(&known, "; ");
+    print_scaled(&known, atom->operand, atom->right, atom->scale, atom->block);
+  }
+  HLO_TRY(hlo_strbuf_status(&wanted));
+  HLO_TRY(hlo_strbuf_status(&known));
+  return hlo_unimplemented("machine code for %s: scaled_mma of %s; the target multiplies %s",
+                           c->kernel->name, hlo_strbuf_text(&wanted),
+                           known.length ? hlo_strbuf_text(&known) : "no scaled operands");
+}
+
 static hlo_status_t check_alloc(lowering_check_t* c, const hlo_tile_op_t* op) {
   enum { MOST_STACK_BYTES = 1 << 20 };
   const int64_t most = MOST_STACK_BYTES - c->stack_bytes;
@@ -167,6 +196,7 @@ static hlo_status_t check_print(const lowering_check_t* c, const hlo_tile_op_t* 
 }
 
 static hlo_status_t check_op(lowering_check_t* c, const hlo_tile_op_t* op) {
+  if (op->kind == HLO_TILE_OP_scaled_mma) return check_scaled_mma(c, op);
   HLO_TRY(check_types(c, op));
   switch (op->kind) {
     case HLO_TILE_OP_load:
@@ -308,7 +338,8 @@ bool hlo_tile_writes(const hlo_tile_op_t* op) {
     case HLO_TILE_OP_copy:
     case HLO_TILE_OP_copy_start:
     case HLO_TILE_OP_atomic:
-    case HLO_TILE_OP_mma: return true;
+    case HLO_TILE_OP_mma:
+    case HLO_TILE_OP_scaled_mma: return true;
     default: return false;
   }
 }
