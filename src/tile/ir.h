@@ -273,6 +273,16 @@ hlo_status_t hlo_tile_kernel_infer(hlo_tile_kernel_t* kernel, const hlo_tile_tar
 hlo_status_t hlo_tile_kernel_place(hlo_tile_kernel_t* kernel, int64_t align_bytes,
                                    int64_t out_bytes[HLO_TILE_SPACE_COUNT]) HLO_MUST_USE;
 
+/// When an allocation is in use: positions in the text, both included.
+typedef struct hlo_tile_lifetime {
+  uint32_t start, end;
+} hlo_tile_lifetime_t;
+
+/// Finds when allocations are in use, by the number of each. owner: the arena.
+/// errors: RESOURCE_EXHAUSTED
+hlo_status_t hlo_tile_kernel_lifetimes(const hlo_tile_kernel_t* kernel, hlo_arena_t* arena,
+                                       hlo_tile_lifetime_t** out_lifetimes) HLO_MUST_USE;
+
 enum { HLO_TILE_PRINTED_ELEMENTS = 64 };
 /// Formats the line of a `print`, "label %3 f32 <4 | 0:4/1 lane 1>: 1 2 - 4". operands: `count`
 /// elements each; is_on: which of the first HLO_TILE_PRINTED_ELEMENTS are active; NULL: all.

@@ -96,6 +96,23 @@ static hlo_status_t place(const planner_t* p, uint32_t number, int64_t align_byt
   return hlo_ok();
 }
 
+hlo_status_t hlo_tile_kernel_lifetimes(const hlo_tile_kernel_t* kernel, hlo_arena_t* arena,
+                                       hlo_tile_lifetime_t** out_lifetimes) {
+  planner_t p = {0};
+  hlo_tile_lifetime_t* all = hlo_arena_array(arena, (size_t)kernel->value_count + 1, sizeof *all);
+  hlo_arena_init(&p.scratch, 0);
+  // Only hlo_tile_kernel_place() changes operations.
+  if (all) visit(&p, (hlo_tile_block_t*)(uintptr_t)&kernel->body);
+  hlo_status_t status = hlo_arena_status(all ? &p.scratch : arena);
+  for (uint32_t i = 0; hlo_status_is_ok(status) && i < p.count; ++i) {
+    all[p.lifetimes[i].op->number] =
+        (hlo_tile_lifetime_t){p.lifetimes[i].start, p.lifetimes[i].end};
+  }
+  hlo_arena_deinit(&p.scratch);
+  *out_lifetimes = all;
+  return status;
+}
+
 hlo_status_t hlo_tile_kernel_place(hlo_tile_kernel_t* kernel, int64_t align_bytes,
                                    int64_t out_bytes[HLO_TILE_SPACE_COUNT]) {
   planner_t p = {0};

@@ -80,6 +80,26 @@ static void test_missing(void** state) {
                "/nowhere/ptxas");
 }
 
+// Without a path only the places of toolkits are searched, which the message lists.
+static void test_places(void** state) {
+  (void)state;
+  hlo_ptx_assembler_t assembler;
+  const char* path = getenv("PATH");
+  char* before = path ? strdup(path) : NULL;
+  setenv("PATH", "/nowhere", 1);
+  hlo_status_t status = hlo_ptx_assembler_find(NULL, &assembler);
+  if (before) setenv("PATH", before, 1);
+  free(before);
+  if (hlo_status_is_ok(status)) {
+    assert_true(strcmp(assembler.path, "/usr/local/cuda/bin/ptxas") == 0 ||
+                strcmp(assembler.path, "/opt/cuda/bin/ptxas") == 0);
+    return;
+  }
+  expect_error(status, HLO_STATUS_NOT_FOUND,
+               "ptxas is not in PATH, and neither /usr/local/cuda/bin/ptxas nor "
+               "/opt/cuda/bin/ptxas is there");
+}
+
 static void find_or_skip(hlo_ptx_assembler_t* assembler) {
   const char* path = getenv("HLOCC_PTXAS");
   if (!path || !*path) skip();
@@ -137,8 +157,11 @@ static void test_real_failures(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_failures),      cmocka_unit_test(test_resources),
-      cmocka_unit_test(test_missing),       cmocka_unit_test(test_version_is_asked_once),
+      cmocka_unit_test(test_failures),
+      cmocka_unit_test(test_resources),
+      cmocka_unit_test(test_missing),
+      cmocka_unit_test(test_places),
+      cmocka_unit_test(test_version_is_asked_once),
       cmocka_unit_test(test_real_failures),
   };
   return cmocka_run_group_tests_name("codegen/ptx/assembler", tests, NULL, NULL);

@@ -204,11 +204,63 @@ static void test_rows(void** state) {
   compare(kRounds, "bar.sync");
 }
 
+// Allocations that are not in use together: the second one has the bytes of the first, and one that
+// is inside of a loop those that it used before. The last one has bytes that boxes filled.
+static const char kShared[] =
+    "kernel shared version 3 {\n buffer f32[4, 64, 32]\n buffer f32[64, 32] out\n"
+    " %0 = reference 0 : f32[4, 64, 32]\n %1 = reference 1 : f32[64, 32]\n"
+    " %2 = constant 0x00000000 : f32\n parallel d0 = 0..1 by 1 {\n"
+    "  %3 = alloc near : f32[64, 32]\n  %4 = alloc near : f32[64, 32]\n"
+    "  for d1 = 0..64 by 64 {\n   for d2 = 0..32 by 32 {\n    ref_store [d1, d2] %4, %2\n   }\n  "
+    "}\n"
+    "  for d3 = 0..4 by 1 stages 2 {\n"
+    "   %5 = slice [d3, 0, 0] sizes [1, 64, 32] squeeze [0] %0 : f32[64, 32]\n   copy %5, %3\n"
+    "   for d4 = 0..64 by 64 {\n    for d5 = 0..32 by 32 {\n"
+    "     %6 = ref_load [d4, d5] %3 : f32\n     %7 = ref_load [d4, d5] %4 : f32\n"
+    "     %8 = map add %6, %7 : f32\n     ref_store [d4, d5] %4, %8\n    }\n   }\n  }\n"
+    "  %9 = alloc near : f32[64, 32]\n"
+    "  for d6 = 0..64 by 64 {\n   for d7 = 0..32 by 32 {\n"
+    "    %10 = ref_load [63 + -1*d6, d7] %4 : f32\n    ref_store [d6, 31 + -1*d7] %9, %10\n   }\n  "
+    "}\n"
+    "  for d8 = 0..2 by 1 {\n   %11 = alloc near : f32[64, 32]\n"
+    "   for d9 = 0..64 by 64 {\n    for d10 = 0..32 by 32 {\n"
+    "     %12 = ref_load [d9, 31 + -1*d10] %9 : f32\n     ref_store [63 + -1*d9, d10] %11, %12\n"
+    "    }\n   }\n   copy %11, %9\n  }\n  copy %9, %1\n }\n}\n";
+
+// Nothing but the shared bytes orders the store after the loop, and the one after the second loop.
+static const char kReused[] =
+    "kernel reused version 3 {\n buffer f32[4, 64, 32]\n buffer f32[64, 32] out\n"
+    " buffer f32[2048] out\n %0 = reference 0 : f32[4, 64, 32]\n %1 = reference 1 : f32[64, 32]\n"
+    " parallel d0 = 0..1 by 1 {\n  %2 = alloc near : f32[64, 32]\n"
+    "  for d1 = 0..3 by 1 stages 2 {\n"
+    "   %3 = slice [d1, 0, 0] sizes [1, 64, 32] squeeze [0] %0 : f32[64, 32]\n   copy %3, %2\n"
+    "   for d2 = 0..64 by 64 {\n    for d3 = 0..32 by 32 {\n"
+    "     %4 = ref_load [63 + -1*d2, d3] %2 : f32\n     store 2 [32*d2 + d3] %4\n    }\n   }\n  }\n"
+    "  %5 = alloc near : f32[64, 32]\n  for d4 = 0..64 by 64 {\n   for d5 = 0..32 by 32 {\n"
+    "    %6 = load 0 [32*d4 + d5] : f32\n    ref_store [d4, d5] %5, %6\n   }\n  }\n"
+    "  for d6 = 0..64 by 64 {\n   for d7 = 0..32 by 32 {\n"
+    "    %7 = ref_load [63 + -1*d6, d7] %5 : f32\n    store 2 [32*d6 + d7] %7\n   }\n  }\n"
+    "  %8 = alloc near : f32[64, 32]\n  for d8 = 0..64 by 64 {\n   for d9 = 0..32 by 32 {\n"
+    "    %9 = load 0 [2048 + 32*d8 + d9] : f32\n    ref_store [d8, d9] %8, %9\n   }\n  }\n"
+    "  copy %8, %1\n }\n}\n";
+
+static void test_shared_bytes(void** state) {
+  (void)state;
+  compare(kReused, ", 16384 bytes");
+  assert_int_equal(run_both(kReused, "sm_90a", NULL, ", 16416 bytes").races, 0);
+  assert_int_equal(run_both(kReused, "sm_90a", NULL, "bulk").different, 0);
+  // 8 KiB: two versions of the first allocation, the second one; barriers.
+  compare(kShared, ", 24576 bytes");
+  const outcome_t outcome = run_both(kShared, "sm_90a", NULL, ", 24608 bytes");
+  assert_int_equal(outcome.races, 0);
+  assert_int_equal(outcome.different, 0);
+}
+
 // Without the waits that are inserted, accesses are without order.
 static void test_waits_are_needed(void** state) {
   (void)state;
   const hlo_ptx_options_t options = {.is_unordered = true};
-  const char* const kernels[] = {kNormalised, kRounds};
+  const char* const kernels[] = {kNormalised, kRounds, kShared};
   for (size_t i = 0; i < sizeof kernels / sizeof *kernels; ++i) {
     assert_true(run_both(kernels[i], "sm_80", &options, NULL).races > 0);
     assert_int_equal(run_both(kernels[i], "sm_80", NULL, NULL).races, 0);
@@ -575,6 +627,7 @@ static void test_assembled(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_boxes),
+      cmocka_unit_test(test_shared_bytes),
       cmocka_unit_test(test_attention),
       cmocka_unit_test(test_scaled_products),
       cmocka_unit_test(test_refused_scaled_products),

@@ -44,7 +44,8 @@ static uint32_t root_of_reductions(const hlo_tile_emitter_t* e) {
 static uint32_t root_number(const hlo_tile_emitter_t* e, const hlo_tile_op_t* ref) {
   const hlo_tile_op_t* root = hlo_tile_ref_root(ref);
   if (root->kind == HLO_TILE_OP_alloc) {
-    return hlo_tile_group_alloc(e, root)->is_fragment ? UINT32_MAX : root->number;
+    const hlo_tile_group_alloc_t* alloc = hlo_tile_group_alloc(e, root);
+    return alloc->is_fragment ? UINT32_MAX : alloc->memory;
   }
   return e->is_written[root->buffer] ? e->kernel->value_count + 1 + root->buffer : UINT32_MAX;
 }

@@ -17,6 +17,7 @@ typedef struct hlo_tile_group_alloc {
   int64_t offset, bytes;  // of one version in near memory
   uint32_t versions;      // one for each stage of a loop
   hlo_swizzle_t swizzle;  // of byte addresses within a version
+  uint32_t memory;        // allocations that share bytes have the same number
   // Fragments of `atom`: warps divide the rows and columns, first rows.
   const hlo_tile_atom_t* atom;
   uint32_t atom_number, first_register;

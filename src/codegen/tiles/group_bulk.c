@@ -223,9 +223,23 @@ static void note_loop(hlo_tile_emitter_t* e) {
   const hlo_tile_group_plan_t* plan = e->group->plan;
   hlo_tile_note_accesses(e, plan->bulk_loop);
   for (uint32_t i = 0; i < plan->bulk_count; ++i) {
-    const uint32_t number = plan->bulk[i].copy->operands[1]->number;
-    e->pending_reads[number] = e->pending_writes[number] = false;
+    const uint32_t memory = plan->allocs[plan->bulk[i].copy->operands[1]->number].memory;
+    e->pending_reads[memory] = e->pending_writes[memory] = false;
   }
+}
+
+// Returns true if later allocations have bytes of those that the copies fill.
+static bool is_shared(const hlo_tile_emitter_t* e) {
+  const hlo_tile_group_plan_t* plan = e->group->plan;
+  uint32_t users = 0;
+  for (uint32_t i = 0; i < plan->bulk_count; ++i) {
+    const uint32_t own = plan->bulk[i].copy->operands[1]->number;
+    for (uint32_t n = 0; n <= e->kernel->value_count; ++n) {
+      const hlo_tile_group_alloc_t* alloc = &plan->allocs[n];
+      users += n != own && alloc->bytes && alloc->memory == plan->allocs[own].memory;
+    }
+  }
+  return users > 0;
 }
 
 void hlo_tile_emit_consumers(hlo_tile_emitter_t* e, const hlo_tile_op_t* loop) {
@@ -247,4 +261,5 @@ void hlo_tile_emit_consumers(hlo_tile_emitter_t* e, const hlo_tile_op_t* loop) {
   hlo_vir_end(e->b);
   e->ivs[loop->loops[0].iv] = NULL;
   note_loop(e);
+  if (is_shared(e)) hlo_tile_group_sync(e);
 }

@@ -285,10 +285,70 @@ static hlo_status_t check_swizzles(const hlo_tile_kernel_t* kernel,
 
 // ---- addresses
 
-static hlo_status_t place(const hlo_tile_kernel_t* kernel, int64_t available,
+// An allocation in near memory, placed, and when it is in use.
+typedef struct placed {
+  uint32_t number;
+  hlo_tile_lifetime_t use;
+} placed_t;
+
+// Copies fill allocations before their iteration begins: those that producers fill from the
+// beginning on, those inside of the loop with stages all the time.
+static hlo_tile_lifetime_t lifetime_of(const hlo_tile_op_t* op, const hlo_tile_group_plan_t* plan,
+                                       const hlo_tile_lifetime_t* lifetimes) {
+  hlo_tile_lifetime_t use = lifetimes[op->number];
+  const hlo_tile_op_t* around = op->block->parent;
+  bool is_bulk = false;
+  for (uint32_t i = 0; i < plan->bulk_count; ++i) {
+    is_bulk |= plan->bulk[i].copy->operands[1] == op;
+  }
+  if (is_bulk) use.start = 0;
+  const bool is_inside = around && around->loop_count && around->loops[0].schedule.stages > 1;
+  return is_inside ? (hlo_tile_lifetime_t){0, UINT32_MAX} : use;
+}
+
+// Makes allocations that share bytes one memory.
+static void join_memories(hlo_tile_group_plan_t* plan, const placed_t* placed, uint32_t count,
+                          uint32_t from, uint32_t to) {
+  for (uint32_t i = 0; i < count; ++i) {
+    hlo_tile_group_alloc_t* alloc = &plan->allocs[placed[i].number];
+    if (alloc->memory == from) alloc->memory = to;
+  }
+}
+
+static bool shares_bytes(const hlo_tile_group_alloc_t* a, const hlo_tile_group_alloc_t* b) {
+  return a->offset < b->offset + b->bytes * b->versions &&
+         b->offset < a->offset + a->bytes * a->versions;
+}
+
+// Finds the lowest address where no allocation lies that is in use meanwhile.
+static void place_alloc(hlo_tile_group_plan_t* plan, placed_t* placed, uint32_t number,
+                        int64_t align) {
+  hlo_tile_group_alloc_t* own = &plan->allocs[placed[number].number];
+  const hlo_tile_lifetime_t use = placed[number].use;
+  own->offset = 0;
+  for (uint32_t i = 0; i < number; ++i) {
+    const hlo_tile_group_alloc_t* other = &plan->allocs[placed[i].number];
+    const bool meets = placed[i].use.end >= use.start && placed[i].use.start <= use.end;
+    if (!meets || !shares_bytes(own, other)) continue;
+    own->offset = hlo_divide_up(other->offset + other->bytes * other->versions, align) * align;
+    i = UINT32_MAX;  // from the first one again
+  }
+  own->memory = placed[number].number;
+  for (uint32_t i = 0; i < number; ++i) {
+    const hlo_tile_group_alloc_t* other = &plan->allocs[placed[i].number];
+    if (shares_bytes(own, other)) join_memories(plan, placed, number, other->memory, own->memory);
+  }
+}
+
+static hlo_status_t place(const hlo_tile_kernel_t* kernel, int64_t available, hlo_arena_t* arena,
                           hlo_tile_group_plan_t* plan) {
   bool has_reduce = false;
   int64_t bytes = 0;
+  uint32_t count = 0;
+  hlo_tile_lifetime_t* lifetimes;
+  HLO_TRY(hlo_tile_kernel_lifetimes(kernel, arena, &lifetimes));
+  placed_t* placed = hlo_arena_array(arena, (size_t)kernel->value_count + 1, sizeof *placed);
+  HLO_TRY(hlo_arena_status(arena));
   for (const hlo_tile_op_t* op = hlo_tile_first_op(kernel); op; op = hlo_tile_next_op(op)) {
     if (!hlo_tile_is_part_of(op, plan->phase)) continue;
     has_reduce |= op->kind == HLO_TILE_OP_reduce && !is_in_divided(op) && trips_of(op) > 0;
@@ -296,10 +356,10 @@ static hlo_status_t place(const hlo_tile_kernel_t* kernel, int64_t available,
     hlo_tile_group_alloc_t* alloc = &plan->allocs[op->number];
     const int64_t size = hlo_tile_ref_count(op) * (int64_t)hlo_dtype_size_bytes(op->dtype);
     const int64_t align = alloc->swizzle.bits || alloc->versions > 1 ? ALIGN_BYTES : 128;
-    bytes = hlo_divide_up(bytes, align) * align;
-    alloc->offset = bytes;
     alloc->bytes = hlo_divide_up(size, align) * align;
-    bytes += alloc->bytes * alloc->versions;
+    placed[count] = (placed_t){op->number, lifetime_of(op, plan, lifetimes)};
+    place_alloc(plan, placed, count++, align);
+    bytes = hlo_max(bytes, alloc->offset + alloc->bytes * alloc->versions);
   }
   plan->reduce_offset = hlo_divide_up(bytes, WORD_BYTES) * WORD_BYTES;
   if (has_reduce) {
@@ -334,7 +394,7 @@ hlo_status_t hlo_tile_plan_group(const hlo_tile_kernel_t* kernel, const hlo_tile
   HLO_TRY(check_scaled(kernel, &plan));
   HLO_TRY(check_swizzles(kernel, &plan));
   hlo_tile_plan_bulk(kernel, target, blocks, &plan);
-  HLO_TRY(place(kernel, near_bytes, &plan));
+  HLO_TRY(place(kernel, near_bytes, arena, &plan));
   *out_plan = plan;
   return hlo_ok();
 }
