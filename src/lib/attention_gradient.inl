@@ -13,7 +13,6 @@ enum {
 };
 
 typedef uint16_t halves_t __attribute__((vector_size(HLO_ISA_VECTOR_BYTES / 2)));
-typedef uint32_t bits_t __attribute__((vector_size(HLO_ISA_VECTOR_BYTES)));
 
 /// A chunk of gradients. Pairs are of bf16; `paired` lines hold two lines in 32 bits.
 typedef struct gradient_chunk {
@@ -146,13 +145,25 @@ static void add_lines(bool is_paired, int64_t rows, int64_t steps, const float* 
   }
 }
 
+// Rounds to bf16, to nearest even.
+INLINE halves_t narrow_vector(vec_t x) {
+#if defined(__AVX512F__)
+  halves_t halves;
+  __asm__("vcvtneps2bf16 %1, %0" : "=v"(halves) : "v"(x));
+  return halves;
+#else
+  (void)x;
+  return (halves_t){0};  // CAN_PAIR is 0
+#endif
+}
+
 // Rounds rows to bf16, as [key][WIDTH] of 16 bits, with zeros after the last query.
 static void narrow_rows(rows_t from, int64_t keys, int64_t queries, float* out) {
   for (int64_t k = 0; k < keys; ++k) {
     uint16_t* to = (uint16_t*)(void*)out + k * WIDTH;
     const vec_t* row = (const vec_t*)(from.data + k * from.step);
     for (int v = 0; v < VECTORS; ++v) {
-      const halves_t halves = __builtin_convertvector((bits_t)round_half(row[v]) >> 16, halves_t);
+      const halves_t halves = narrow_vector(row[v]);
       memcpy(to + v * LANES, &halves, sizeof halves);
     }
     for (int64_t i = queries; i < WIDTH; ++i) to[i] = 0;

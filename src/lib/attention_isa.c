@@ -2,6 +2,9 @@
 // The chunks of an attention (attention_impl.h), once for each instruction set.
 #include <math.h>
 #include <string.h>
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
 
 #include "base/float_bits.h"
 #include "base/integer.h"
@@ -43,6 +46,49 @@ INLINE vec_t blend(ints_t mask, vec_t yes, vec_t no) {
 
 // ---- functions
 
+// The larger number; `b` if one is NaN.
+INLINE vec_t larger_or_second(vec_t a, vec_t b) {
+#if defined(__AVX512F__)
+  return (vec_t)_mm512_max_ps((__m512)a, (__m512)b);
+#else
+  return blend(a > b, a, b);
+#endif
+}
+
+#if defined(__AVX512F__)
+// exp(x) = 2^n * 2^r with x / log(2) = n + r and 0 <= r < 1; polynomials for 2^r have a relative
+// error of 2.0e-9 before rounding, or 8.6e-5 if the result is rounded to bf16 (least squares on
+// Chebyshev nodes, reweighted). `scaled` is x / log(2), `rest` what it lacks.
+INLINE vec_t exp_of_scaled(vec_t scaled, vec_t rest, bool is_narrow) {
+  const vec_t r = (vec_t)_mm512_reduce_ps((__m512)scaled, _MM_FROUND_TO_NEG_INF) + rest;
+  vec_t p = splat(7.706704554e-02f);
+  if (is_narrow) {
+    p = p * r + splat(2.276449851e-01f);
+    p = p * r + splat(6.951167889e-01f);
+  } else {
+    p = splat(2.161291561e-04f);
+    p = p * r + splat(1.246784623e-03f);
+    p = p * r + splat(9.675451594e-03f);
+    p = p * r + splat(5.548528060e-02f);
+    p = p * r + splat(2.402293056e-01f);
+    p = p * r + splat(6.931470444e-01f);
+  }
+  return (vec_t)_mm512_scalef_ps((__m512)(p * r + splat(1.0f)), (__m512)scaled);
+}
+
+// exp(x) for x <= 0, or NaN; the error is at most 1e-7 of exp(0).
+INLINE vec_t exp_negative(vec_t x, bool is_narrow) {
+  return exp_of_scaled(x * splat(1.442695041f), splat(0), is_narrow);
+}
+
+INLINE vec_t exp_any(vec_t x) {
+  const vec_t limit = splat(150.0f);  // beyond it results are infinite, or zero
+  x = larger_or_second(-limit, -larger_or_second(-limit, -x));
+  const vec_t high = splat(1.442695022f), scaled = x * high;
+  const vec_t rest = (vec_t)_mm512_fmsub_ps((__m512)x, (__m512)high, (__m512)scaled);
+  return exp_of_scaled(scaled, x * splat(1.925963033e-08f) + rest, false);
+}
+#else
 // exp(x) for |x| within the range of f32: 2^n * exp(r) with |r| <= log(2) / 2, and a polynomial for
 // exp(r) with a relative error of 3.1e-9 before rounding (least squares on Chebyshev nodes,
 // reweighted). Two scales let n leave the range of exponents.
@@ -65,7 +111,8 @@ INLINE vec_t exp_scaled(vec_t x, bool is_wide) {
 }
 
 // exp(x) for x <= 0, or NaN; zero where it is below the normal numbers.
-INLINE vec_t exp_negative(vec_t x) {
+INLINE vec_t exp_negative(vec_t x, bool is_narrow) {
+  (void)is_narrow;
   const vec_t y = exp_scaled(x, false);
   return (vec_t)((ints_t)y & ~(x < splat(HLO_ATTENTION_EXP_ZERO)));
 }
@@ -75,6 +122,7 @@ INLINE vec_t exp_any(vec_t x) {
   y = blend(x > splat(88.7228394f), splat(INFINITY), y);
   return (vec_t)((ints_t)y & ~(x < splat(HLO_ATTENTION_EXP_ZERO)));
 }
+#endif
 
 // tanh(x): a polynomial below 0.65 (relative error 6.8e-9 before rounding, as above), beyond it by
 // exp.
@@ -86,7 +134,7 @@ INLINE vec_t tanh_any(vec_t x) {
   p = p * z + splat(1.333083037e-01f);
   p = p * z + splat(-3.333325985e-01f);
   const vec_t small = p * z * x + x;
-  const vec_t e = exp_negative(size * splat(-2.0f));
+  const vec_t e = exp_negative(size * splat(-2.0f), false);
   const vec_t large = (splat(1.0f) - e) / (splat(1.0f) + e);
   const vec_t signed_large = (vec_t)((ints_t)large | ((ints_t)x & splat_int(INT32_MIN)));
   return blend(size < splat(0.65f), small, signed_large);
@@ -169,7 +217,10 @@ static void pack_column_pairs(lines_t from, int64_t first, int64_t count, int64_
   uint32_t* bits = (uint32_t*)(void*)out;
   for (int64_t i = 0; i < hlo_divide_up(count, WIDTH) * WIDTH; ++i) {
     uint32_t* to = bits + i / WIDTH * pairs * WIDTH + i % WIDTH;
-    for (int64_t d = 0; d < depth; d += 2) {
+    const int64_t whole = i < count && from.element == 1 ? depth / 2 : 0;
+    const char* line = i < count ? from.data + (first + i) * from.line * 2 : NULL;
+    for (int64_t p = 0; p < whole; ++p) memcpy(&to[p * WIDTH], line + p * 4, 4);
+    for (int64_t d = 2 * whole; d < depth; d += 2) {
       const int64_t at = (first + i) * from.line + d * from.element;
       uint32_t pair = i < count ? load_half(from.data, at) : 0;
       if (i < count && d + 1 < depth) pair |= load_half(from.data, at + from.element) << 16;
@@ -211,12 +262,6 @@ static void pack_paired_lines(lines_t from, int64_t first, int64_t count, int64_
     }
     memset(to + depth, 0, (size_t)(pitch - depth) * sizeof *to);
   }
-}
-
-// Rounds to bf16, to nearest even, in the upper 16 bits; the lower ones are undefined.
-INLINE ints_t round_half(vec_t x) {
-  const ints_t bits = (ints_t)x;
-  return bits + splat_int(0x7fff) + ((bits >> 16) & splat_int(1));
 }
 
 // sum + left * right; for pairs the sum of two products of bf16.
@@ -282,16 +327,23 @@ typedef struct rows {
 
 // Rounds rows to bf16, as [keys / 2][WIDTH] of two keys in 32 bits; `out` may be the rows' memory.
 static void pair_weights(rows_t from, int64_t keys, float* out) {
-  const ints_t upper = splat_int(-0x10000), lower = splat_int(0xffff);
+#if defined(__AVX512F__)
+  const ints_t lanes = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  const ints_t order = lanes + ((lanes + splat_int(LANES)) << 16);  // 16-bit lanes: 0 16 1 17 ...
   for (int64_t k = 0; k < keys; k += 2) {
     const vec_t* even = (const vec_t*)(from.data + k * from.step);
     const vec_t* odd = (const vec_t*)(from.data + (k + 1) * from.step);
     vec_t* to = (vec_t*)(out + k / 2 * WIDTH);
     for (int v = 0; v < VECTORS; ++v) {
-      const ints_t high = k + 1 < keys ? round_half(odd[v]) & upper : splat_int(0);
-      to[v] = (vec_t)(high | ((round_half(even[v]) >> 16) & lower));
+      const vec_t high = k + 1 < keys ? odd[v] : splat(0);
+      __m512i halves;  // 16 of `even`, then 16 of `high`
+      __asm__("vcvtne2ps2bf16 %2, %1, %0" : "=v"(halves) : "v"(high), "v"(even[v]));
+      to[v] = (vec_t)_mm512_permutexvar_epi16((__m512i)order, halves);
     }
   }
+#else
+  (void)from, (void)keys, (void)out;  // CAN_PAIR is 0
+#endif
 }
 
 /// Steps in a block: which are computed, and under which number (a select with a known predicate is
@@ -478,6 +530,27 @@ static void apply_float(const hlo_attention_step_t* step, int64_t count, const r
   }
 }
 
+// Multiplies by the reciprocals of a row if they are normal numbers. Returns false otherwise.
+static bool divide_by_row(int64_t count, const rows_t* x, rows_t* out) {
+  vec_t inverse[VECTORS];
+  ints_t is_normal = splat_int(-1);
+  for (int v = 0; v < VECTORS; ++v) {
+    const vec_t b = ((const vec_t*)x[1].data)[v];
+    const vec_t size = (vec_t)((ints_t)b & splat_int(INT32_MAX));
+    is_normal &= (size > splat(0x1p-126f)) & (size < splat(0x1p126f));
+    inverse[v] = splat(1.0f) / b;
+  }
+  for (int i = 0; i < LANES; ++i) {
+    if (!is_normal[i]) return false;
+  }
+  for (int64_t k = 0; k < count; ++k) {
+    const vec_t* from = (const vec_t*)(x[0].data + k * x[0].step);
+    vec_t* to = (vec_t*)(out->data + k * WIDTH);
+    for (int v = 0; v < VECTORS; ++v) to[v] = from[v] * inverse[v];
+  }
+  return true;
+}
+
 static void apply_integer(const hlo_attention_step_t* step, int64_t count, const rows_t* x,
                           rows_t* out) {
   const bool is_float = step->from == HLO_ATTENTION_FLOAT;
@@ -530,7 +603,11 @@ static void eval_step(eval_t* e, program_t* program, uint32_t number) {
   }
   out->step = is_row ? 0 : WIDTH;
   const int64_t keys = is_row ? 1 : e->block->key_count;
-  (step->type == HLO_ATTENTION_FLOAT ? apply_float : apply_integer)(step, keys, x, out);
+  const bool is_row_divisor = step->op == HLO_ATTENTION_DIVIDE &&
+                              step->type == HLO_ATTENTION_FLOAT && !is_row && !x[1].step;
+  if (!is_row_divisor || !divide_by_row(keys, x, out)) {
+    (step->type == HLO_ATTENTION_FLOAT ? apply_float : apply_integer)(step, keys, x, out);
+  }
   for (uint32_t i = 0; i < count; ++i) {
     const uint32_t operand = program->alias[step->operands[i]];
     if (e->rows[operand].data == out->data) {
@@ -574,19 +651,19 @@ typedef struct state {
 } state_t;
 
 // Replaces scores with exp(score - maximum), in `out`, and gives the factor of what is accumulated.
-static void update_softmax(rows_t scores, int64_t keys, state_t* state, float* out,
-                           vec_t* out_scale) {
+INLINE void update_softmax_of(bool is_narrow, rows_t scores, int64_t keys, state_t* state,
+                              float* out, vec_t* out_scale) {
   vec_t most[VECTORS], limit[VECTORS], sum[VECTORS];
   for (int v = 0; v < VECTORS; ++v) most[v] = state->most[v];
   for (int64_t k = 0; k < keys; ++k) {
     const vec_t* row = (const vec_t*)(scores.data + k * scores.step);
 #pragma GCC unroll 4
-    for (int v = 0; v < VECTORS; ++v) most[v] = blend(row[v] > most[v], row[v], most[v]);
+    for (int v = 0; v < VECTORS; ++v) most[v] = larger_or_second(row[v], most[v]);
   }
   for (int v = 0; v < VECTORS; ++v) {
     // Without a score above -infinity, all differences are those to zero.
     limit[v] = blend(most[v] == splat(-INFINITY), splat(0), most[v]);
-    out_scale[v] = exp_negative(state->most[v] - limit[v]);
+    out_scale[v] = exp_negative(state->most[v] - limit[v], false);
     sum[v] = state->sum[v] * out_scale[v];
     state->most[v] = most[v];
   }
@@ -595,12 +672,21 @@ static void update_softmax(rows_t scores, int64_t keys, state_t* state, float* o
     vec_t* to = (vec_t*)(out + k * WIDTH);
 #pragma GCC unroll 4
     for (int v = 0; v < VECTORS; ++v) {
-      const vec_t p = exp_negative(row[v] - limit[v]);
+      const vec_t p = exp_negative(row[v] - limit[v], is_narrow);
       sum[v] += p;
       to[v] = p;
     }
   }
   for (int v = 0; v < VECTORS; ++v) state->sum[v] = sum[v];
+}
+
+static void update_softmax(bool is_narrow, rows_t scores, int64_t keys, state_t* state, float* out,
+                           vec_t* out_scale) {
+  if (is_narrow) {
+    update_softmax_of(true, scores, keys, state, out, out_scale);
+  } else {
+    update_softmax_of(false, scores, keys, state, out, out_scale);
+  }
 }
 
 // ---- chunks
@@ -690,8 +776,8 @@ static void multiply_panel(chunk_t* c, int64_t panel, const programs_t* programs
   e.row_count = hlo_min(WIDTH, c->block.row_count - panel * WIDTH);
   vec_t scale[VECTORS];
   eval_panel(&e, programs->score, c->scores, NULL, c->buffers);
-  update_softmax(e.rows[programs->score.alias[plan->score]], keys, &c->states[panel], c->scores,
-                 scale);
+  update_softmax(c->is_paired, e.rows[programs->score.alias[plan->score]], keys, &c->states[panel],
+                 c->scores, scale);
   rows_t weights = {c->scores, WIDTH};
   if (plan->has_factor) {
     eval_panel(&e, programs->weight, c->scores, NULL, c->buffers);
