@@ -257,7 +257,7 @@ static hlo_value_t* slice_scatter(hlo_node_t* node) {
                  hlo_node_attr_int(node, HLO_ATTR_index_vector_dim, 0),
                  hlo_node_ints(node, HLO_ATTR_scatter_dims_to_operand_dims),
                  hlo_node_ints(node, HLO_ATTR_inserted_window_dims), &line) ||
-      (line.count > 1 && line.step != 1)) {
+      line.step != 1) {  // single_scatter knows when one position is better selected than updated
     return NULL;
   }
   hlo_value_t* operand = hlo_node_operand(node, 0);
