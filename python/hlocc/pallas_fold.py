@@ -281,13 +281,16 @@ class Evaluator:
         from jax._src.pallas import primitives
         from jax._src.state import discharge
 
+        from hlocc import pallas_discharge
+
         if eqn.params.get("collective_axes"):
             raise NotImplementedError("run_scoped with collective_axes on hlocc")
         scoped = pe.convert_constvars_jaxpr(eqn.params["jaxpr"])
         count = len(scoped.outvars)
         if hasattr(jax_core, "ClosedJaxpr"):  # a name of its own until jax 0.11
             scoped = jax_core.ClosedJaxpr(scoped, ())
-        closed = discharge.discharge_state(scoped)
+        with pallas_discharge.rules():
+            closed = discharge.discharge_state(scoped)
         jaxpr, consts = open_jaxpr(closed)
         initial = [primitives.uninitialized_value(v.aval.shape, v.aval.dtype)
                    for v in jaxpr.invars[len(args):]]

@@ -104,6 +104,10 @@ def discharge_pipeline(in_avals, out_avals, *args, body_jaxpr, body_consts_len, 
     del out_avals
     from jax._src.pallas.mosaic import core as tpu_core
 
+    # Scoped references around the pipeline are discharged later: they are read here, and written.
+    held = {i: arg for i, arg in enumerate(args)
+            if isinstance(jax_core.typeof(arg), state.AbstractRef)}
+    args = [held[i][...] if i in held else arg for i, arg in enumerate(args)]
     if any(not isinstance(offset, int) or offset for offset in _static_grid_offsets):
         raise NotImplementedError("emit_pipeline whose grid is divided over several cores on hlocc")
     mappings = grid_mapping.block_mappings
@@ -148,4 +152,8 @@ def discharge_pipeline(in_avals, out_avals, *args, body_jaxpr, body_consts_len, 
         else:
             at = operands.write(number - len(kept), result)
             new[len(args) - len(refs) + at] = operands.values[at]
+    for i, ref in held.items():
+        if new[i] is not None:
+            ref[...] = new[i]
+            new[i] = None
     return new, []

@@ -522,6 +522,26 @@ def test_pipelines_in_a_grid_on_views(matrix):
     np.testing.assert_allclose(ours, matrix * 2 + (np.arange(64) // 8 % 2)[:, None], rtol=1e-6)
 
 
+@pipelines
+def test_pipelines_in_scoped_memory(matrix):
+    def kernel(x, o):
+        def scoped(total):
+            total[...] = jnp.zeros_like(total)
+
+            def body(x, o):
+                total[...] += x[...].sum(0, keepdims=True)
+                o[...] = total[...] + x[...] * 0
+
+            spec = pl.BlockSpec((8, 32), lambda i: (i, 0))
+            pltpu.emit_pipeline(body, grid=(8,), in_specs=[spec], out_specs=[spec])(x, o)
+
+        pl.run_scoped(scoped, pltpu.VMEM((1, 32), np.float32))
+
+    ours, _ = pipelined(kernel, matrix, out=like(matrix))
+    sums = np.cumsum(matrix.reshape(8, 8, 32).sum(1), 0)
+    np.testing.assert_allclose(ours, np.repeat(sums, 8, 0), rtol=1e-5, atol=1e-5)
+
+
 def test_kernels_over_meshes_of_cores(matrix):
     create = getattr(pltpu, "TensorCoreMesh", None) or pltpu.create_tensorcore_mesh
 
