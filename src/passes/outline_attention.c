@@ -372,10 +372,21 @@ static hlo_status_t outline_forward(hlo_pass_ctx_t* ctx, hlo_node_t* product) {
   return outline(ctx, hlo_attention_root(product), NULL, &node);
 }
 
+// Returns whether a region may have a softmax, without which no product needs to be matched.
+static bool has_exponential(const hlo_region_t* region) {
+  for (const hlo_node_t* node = region->first; node; node = node->next) {
+    if (node->op == HLO_OP_exponential) return true;
+    for (uint32_t i = 0; i < node->region_count; ++i) {
+      if (has_exponential(node->regions[i])) return true;
+    }
+  }
+  return false;
+}
+
 hlo_status_t hlo_pass_outline_attention(hlo_pass_ctx_t* ctx, hlo_module_t* module) {
   if (ctx->options->keeps_attention) return hlo_ok();
   for (hlo_func_t* func = module->first_func; func; func = func->next) {
-    if (!func->body) continue;
+    if (!func->body || !has_exponential(func->body)) continue;
     HLO_TRY(visit_products(ctx, func->body, outline_training));
     HLO_TRY(visit_products(ctx, func->body, outline_forward));
   }
