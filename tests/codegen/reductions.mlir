@@ -329,3 +329,15 @@ func.func @main(%x: tensor<70x2xf64>, %i: tensor<f64>) -> tensor<2xf64> {
   %0 = stablehlo.reduce(%x init: %i) applies stablehlo.add across dimensions = [0] : (tensor<70x2xf64>, tensor<f64>) -> tensor<2xf64>
   return %0 : tensor<2xf64>
 }
+// -----
+// Rows whose exponentials are kept on the stack between the sum and the quotient.
+func.func @main(%x: tensor<24x9001xf32>, %low: tensor<f32>, %zero: tensor<f32>) -> tensor<24x9001xf32> {
+  %0 = stablehlo.reduce(%x init: %low) applies stablehlo.maximum across dimensions = [1] : (tensor<24x9001xf32>, tensor<f32>) -> tensor<24xf32>
+  %1 = stablehlo.broadcast_in_dim %0, dims = [0] : (tensor<24xf32>) -> tensor<24x9001xf32>
+  %2 = stablehlo.subtract %x, %1 : tensor<24x9001xf32>
+  %3 = stablehlo.exponential %2 : tensor<24x9001xf32>
+  %4 = stablehlo.reduce(%3 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<24x9001xf32>, tensor<f32>) -> tensor<24xf32>
+  %5 = stablehlo.broadcast_in_dim %4, dims = [0] : (tensor<24xf32>) -> tensor<24x9001xf32>
+  %6 = stablehlo.divide %3, %5 : tensor<24x9001xf32>
+  return %6 : tensor<24x9001xf32>
+}

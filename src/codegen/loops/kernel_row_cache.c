@@ -47,6 +47,16 @@ static int64_t row_cache_bytes(const hlo_emitter_t* e, const hlo_tiled_space_t* 
   return space->element_count * (int64_t)bytes * (has_row_blocks(e) ? e->kernel->lanes : 1);
 }
 
+// Returns the bytes of the largest row that is kept. Where memory limits a kernel, a long row next
+// to the one that is read only takes room in the first cache.
+static int64_t most_row_bytes(const hlo_kernel_t* kernel) {
+  const double share = HLO_TUNING_ROW_CACHE_NEAR_SHARE * kernel->moved_bytes;
+  return hlo_kernel_config_value(kernel->config, HLO_CHOICE_row_cache) ||
+                 !hlo_target_is_large(kernel->target, (size_t)share)
+             ? HLO_TUNING_ROW_CACHE_MOST_BYTES
+             : HLO_TUNING_ROW_CACHE_BYTES;
+}
+
 // Chooses the most expensive value along the loop of a reduction that an output needs along the
 // lanes.
 static void find_cached_value(hlo_emitter_t* e, const hlo_tiled_t* reduction, uint32_t lane,
@@ -54,9 +64,7 @@ static void find_cached_value(hlo_emitter_t* e, const hlo_tiled_t* reduction, ui
   const hlo_tiling_t* tiling = e->tiling;
   const hlo_tiled_space_t* space = &tiling->spaces[reduction->reduction];
   uint32_t loop = space->first_loop;
-  const bool is_given = hlo_kernel_config_value(e->kernel->config, HLO_CHOICE_row_cache);
-  const int64_t most_bytes =
-      is_given ? HLO_TUNING_ROW_CACHE_MOST_BYTES : HLO_TUNING_ROW_CACHE_BYTES;
+  const int64_t most_bytes = most_row_bytes(e->kernel);
   if (space->loop_count != 1 || tiling->loops[lane].low != 0 ||
       tiling->loops[lane].end != space->element_count) {
     return;

@@ -118,7 +118,7 @@ typedef struct hlo_x86_unit {
   HLO_VEC(hlo_code_debug_id_t) debug_ids;
 } hlo_x86_unit_t;
 
-enum { HLO_X86_SCRATCH_BYTES = 128, HLO_X86_SCRATCH_OUT = 64, HLO_X86_MAX_STACK_BYTES = 32 << 10 };
+enum { HLO_X86_SCRATCH_BYTES = 128, HLO_X86_SCRATCH_OUT = 64, HLO_X86_MAX_STACK_BYTES = 64 << 10 };
 
 typedef struct hlo_x86_fn {
   hlo_x86_unit_t* unit;

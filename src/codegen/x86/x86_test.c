@@ -466,7 +466,7 @@ static void test_large_stack(void** state) {
   const hlo_vir_type_t index = {HLO_VIR_INDEX, 1};
   hlo_vir_builder_t b;
   hlo_vir_func_t* func = begin_entry(&b);
-  for (int64_t size_bytes = 16000; size_bytes <= 18000; size_bytes += 2000) {
+  for (int64_t size_bytes = 32000; size_bytes <= 36000; size_bytes += 4000) {
     hlo_vir_value_t* stack = hlo_vir_emit(&b, HLO_VIR_stack, index, 0, size_bytes, 0, NULL);
     hlo_vir_istore(&b, stack, stack, 0, 0);
   }
