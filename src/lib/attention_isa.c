@@ -399,6 +399,12 @@ static int32_t load_bits(const hlo_attention_step_t* step, hlo_dtype_t dtype, co
   }
 }
 
+// Asks for the next block's elements of a row: rows are too far apart for the hardware to foresee
+// them, and too many at the same distance for the first cache.
+static void prefetch_row(const char* end, int64_t bytes) {
+  for (int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(end + i, 0, 2);
+}
+
 // Loads truth values of keys side by side as masks, four of a row at once. out: [key][WIDTH], zero
 // beyond the rows. Rows are copied first: those a power of two apart share few sets of the cache.
 static void load_truths(const char* data, int64_t row, int64_t rows, int64_t keys, int32_t* out) {
@@ -411,6 +417,7 @@ static void load_truths(const char* data, int64_t row, int64_t rows, int64_t key
     } else {
       memcpy(lines[i], data + i * row, (size_t)keys);
     }
+    prefetch_row(data + i * row + keys, keys);
   }
   for (int64_t i = 0; i < WIDTH; ++i) {
     for (int g = 0; g < GROUPS; ++g) columns[g][i] = lines[i][g];
@@ -420,6 +427,25 @@ static void load_truths(const char* data, int64_t row, int64_t rows, int64_t key
     const ints_t bits = splat_int((int32_t)(0xffu << 8 * (k % 4)));
     for (int v = 0; v < VECTORS; ++v) {
       ((ints_t*)(out + k * WIDTH))[v] = (from[v] & bits) != splat_int(0);
+    }
+  }
+}
+
+// Does the same for integers, f32, or bf16 as f32; row: bytes from a row to the next.
+static void load_words(const char* data, bool is_bf16, int64_t row, int64_t rows, int64_t keys,
+                       int32_t* out) {
+  for (int64_t i = 0; i < rows; ++i) {
+    const void* from = data + i * row;
+    if (is_bf16) {
+      const uint16_t* halves = from;
+      for (int64_t k = 0; k < keys; ++k) {
+        out[k * WIDTH + i] = (int32_t)((uint32_t)halves[k] << 16);
+      }
+      prefetch_row((const char*)(halves + keys), keys * 2);
+    } else {
+      const int32_t* words = from;
+      for (int64_t k = 0; k < keys; ++k) out[k * WIDTH + i] = words[k];
+      prefetch_row((const char*)(words + keys), keys * 4);
     }
   }
 }
@@ -444,6 +470,13 @@ static void load_array(const eval_t* e, const hlo_attention_step_t* step, rows_t
     return;
   }
   if (e->row_count < WIDTH) memset(bits, 0, (size_t)(keys * WIDTH) * sizeof *bits);
+  const bool is_bf16 = dtype == HLO_DTYPE_BF16;
+  if (array->key == 1 && (is_bf16 || dtype == HLO_DTYPE_F32 || dtype == HLO_DTYPE_S32)) {
+    const int64_t bytes = is_bf16 ? 2 : 4;
+    const char* from = data + (e->row * array->row + e->block->key) * bytes;
+    load_words(from, is_bf16, array->row * bytes, e->row_count, keys, bits);
+    return;
+  }
   for (int64_t i = 0; i < e->row_count; ++i) {
     const int64_t start = (e->row + i) * array->row + e->block->key * array->key;
     for (int64_t k = 0; k < keys; ++k) {
