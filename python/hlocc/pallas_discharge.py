@@ -29,7 +29,9 @@ COMBINE = {"ADD": operator.add, "MAX": jnp.maximum, "MIN": jnp.minimum, "AND": o
            "OR": operator.or_, "XOR": operator.xor, "XCHG": lambda before, value: value}
 _table_lock = threading.RLock()
 
+
 # --- slices at known positions
+
 
 def _known_window(shape, transforms):
     """(starts, sizes, scalar dimensions) of a slice inside of an array of the shape; None for others."""
@@ -50,49 +52,57 @@ def _known_window(shape, transforms):
             scalars.append(d)
     return starts, sizes, tuple(scalars)
 
+
 def _read_window(ref, window):
     starts, sizes, scalars = window
     ends = [start + size for start, size in zip(starts, sizes)]
     return lax.squeeze(lax.slice(ref, starts, ends), scalars)
 
-def _load_rule(theirs):
-    def rule(in_avals, out_avals, *args, args_tree, **params):
-        ref, transforms, mask, other = args_tree.unflatten(args)
-        window = _known_window(in_avals[0].shape, transforms)
-        if window is None:
-            return theirs(in_avals, out_avals, *args, args_tree=args_tree, **params)
-        value = _read_window(ref, window)
-        if mask is not None and other is not None:
-            value = jnp.where(mask, value, other)
-        return (None,) * len(in_avals), value
 
-    return rule
+def _load(ref, window, mask, other):
+    value = _read_window(ref, window)
+    if mask is not None and other is not None:
+        value = jnp.where(mask, value, other)
+    return None, value
 
-def _swap_rule(theirs):
-    def rule(in_avals, out_avals, *args, args_tree, **params):
-        ref, transforms, value, mask = args_tree.unflatten(args)
-        window = _known_window(in_avals[0].shape, transforms)
-        if window is None:
-            return theirs(in_avals, out_avals, *args, args_tree=args_tree, **params)
-        old = result = _read_window(ref, window)
-        if mask is not None:
-            value, result = jnp.where(mask, value, old), jnp.where(mask, old, value)
-        starts, sizes, scalars = window
-        new = lax.expand_dims(value, scalars)
-        if tuple(sizes) != ref.shape:
-            new = lax.dynamic_update_slice(ref, new, [np.int32(start) for start in starts])
-        return (new,) + (None,) * (len(in_avals) - 1), result
 
-    return rule
+def _swap(ref, window, value, mask):
+    old = result = _read_window(ref, window)
+    if mask is not None:
+        value, result = jnp.where(mask, value, old), jnp.where(mask, old, value)
+    starts, sizes, scalars = window
+    new = lax.expand_dims(value, scalars)
+    if tuple(sizes) != ref.shape:
+        new = lax.dynamic_update_slice(ref, new, [np.int32(start) for start in starts])
+    return new, result
+
+
+def _rule_of_windows(access):
+    """A rule by access(ref, window, ...), which returns the new array, or None, and the result."""
+    def wrap(theirs):
+        def rule(in_avals, out_avals, *args, args_tree, **params):
+            ref, transforms, *others = args_tree.unflatten(args)
+            window = _known_window(in_avals[0].shape, transforms)
+            if window is None:
+                return theirs(in_avals, out_avals, *args, args_tree=args_tree, **params)
+            new, result = access(ref, window, *others)
+            return (new,) + (None,) * (len(in_avals) - 1), result
+
+        return rule
+
+    return wrap
+
 
 # --- atomic operations
 
+
 def _in_order(indices, value, old, combine):
-    """(before, after): what the operands at equal indices, up to each one without and with it, make of
-    the old elements."""
+    """(before, after, is_last): what the operands at equal indices, up to each one without and with it,
+    make of the old elements; where no later index is equal."""
     order = jnp.argsort(indices, stable=True)
     at, values = indices[order], value[order]
-    starts = jnp.concatenate([jnp.ones(1, bool), at[1:] != at[:-1]])
+    changes, edge = at[1:] != at[:-1], jnp.ones(1, bool)
+    starts, ends = jnp.concatenate([edge, changes]), jnp.concatenate([changes, edge])
 
     def join(left, right):
         (is_start, so_far), (other_is_start, others) = left, right
@@ -103,7 +113,8 @@ def _in_order(indices, value, old, combine):
     previous = jnp.concatenate([after[:1], after[:-1]])
     before = jnp.where(starts, old[order], previous)
     back = jnp.zeros_like(order).at[order].set(jnp.arange(len(order)))
-    return before[back], after[back]
+    return before[back], after[back], ends[back]
+
 
 def _atomic_rule(theirs):
     def rule(in_avals, out_avals, *args, args_tree, atomic_type):
@@ -121,31 +132,25 @@ def _atomic_rule(theirs):
             flat = flat * size + index
         flat = jnp.broadcast_to(flat, shape).reshape(-1)
         old = ref[tuple(last.indices)]
-        before, after = _in_order(flat, value.reshape(-1), jnp.broadcast_to(old, shape).reshape(-1),
-                                  COMBINE[name])
+        before, after, is_last = _in_order(
+            flat, value.reshape(-1), jnp.broadcast_to(old, shape).reshape(-1), COMBINE[name])
         at = ref.at[tuple(indices)]
         if name in METHODS:
             new = getattr(at, METHODS[name])(value, mode="drop")
         else:  # of equal indices, the last one has what all of them make
-            is_last = _is_last(flat).reshape(shape)
-            indices[0] = jnp.where(is_last, indices[0], ref.shape[0])
+            indices[0] = jnp.where(is_last.reshape(shape), indices[0], ref.shape[0])
             new = ref.at[tuple(indices)].set(after.reshape(shape), mode="drop")
         return (new,) + (None,) * (len(in_avals) - 1), before.reshape(shape)
 
     return rule
 
-def _is_last(indices):
-    """True where no later index is equal."""
-    order = jnp.argsort(indices, stable=True)
-    ends = jnp.concatenate([indices[order][1:] != indices[order][:-1], jnp.ones(1, bool)])
-    return jnp.zeros(len(order), bool).at[order].set(ends)
 
 @contextlib.contextmanager
 def rules():
     """Discharges by these rules inside of the context; other clients keep JAX's."""
     triton = sys.modules.get(TRITON_MODULE)
     table = discharge._discharge_rules
-    wrappers = {primitives.load_p: _load_rule, primitives.swap_p: _swap_rule,
+    wrappers = {primitives.load_p: _rule_of_windows(_load), primitives.swap_p: _rule_of_windows(_swap),
                 getattr(triton, "atomic_rmw_p", None): _atomic_rule}
     pipeline = getattr(sys.modules.get(pallas_pipeline.PIPELINE_MODULE), "emit_pipeline_p", None)
     with _table_lock:

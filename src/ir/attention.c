@@ -15,10 +15,15 @@ enum {
   MAX_FACTORS = 4,      // of probabilities
 };
 
-bool hlo_attention_visit(hlo_attention_match_t* m, const hlo_node_t* node) {
+static bool is_visited(const hlo_attention_match_t* m, const hlo_node_t* node) {
   for (uint32_t i = 0; i < m->visited.count; ++i) {
     if (m->visited.nodes[i] == node) return true;
   }
+  return false;
+}
+
+bool hlo_attention_visit(hlo_attention_match_t* m, const hlo_node_t* node) {
+  if (is_visited(m, node)) return true;
   if (m->visited.count == sizeof m->visited.nodes / sizeof *m->visited.nodes) return false;
   m->visited.nodes[m->visited.count++] = node;
   return true;
@@ -549,13 +554,6 @@ static int build_truth(hlo_attention_match_t* m, const hlo_attention_view_t* vie
   m->out->array_count = arrays;
   m->memo_count = memo;
   return add_array(m, view, HLO_ATTENTION_BOOLEAN);
-}
-
-static bool is_visited(const hlo_attention_match_t* m, const hlo_node_t* node) {
-  for (uint32_t i = 0; i < m->visited.count; ++i) {
-    if (m->visited.nodes[i] == node) return true;
-  }
-  return false;
 }
 
 static bool has_visited_users(const hlo_attention_match_t* m, const hlo_value_t* value) {

@@ -177,17 +177,9 @@ static hlo_status_t build_results(hlo_pass_ctx_t* ctx, hlo_batch_t* b) {
   return hlo_ok();
 }
 
-static bool is_counting_loop(const hlo_node_t* node) {
-  if (node->op != HLO_OP_while || node->extra || node->region_count != 2) return false;
-  const hlo_node_t* end = hlo_region_terminator(node->regions[1]);
-  return end && end->operand_count == node->operand_count &&
-         node->result_count == node->operand_count &&
-         node->regions[1]->arg_count == node->operand_count;
-}
-
 static hlo_status_t batch_loop(void* context, hlo_node_t* node) {
   hlo_pass_ctx_t* ctx = context;
-  if (!is_counting_loop(node)) return hlo_ok();
+  if (!hlo_loop_is_plain(node)) return hlo_ok();
   hlo_batch_t batch = {.loop = node, .body = node->regions[1]};
   batch.count = hlo_loop_trip_count(node, HLO_TUNING_BATCH_MAX_ITERATIONS);
   if (batch.count < 2) return hlo_ok();

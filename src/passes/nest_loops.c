@@ -115,26 +115,6 @@ static void read_counters(grid_t* grid) {
   }
 }
 
-static bool is_candidate(const hlo_node_t* node) {
-  if (node->op != HLO_OP_while || node->extra || node->region_count != 2 ||
-      node->operand_count > HLO_LOOP_VALUES_MAX) {
-    return false;
-  }
-  const hlo_node_t* end = hlo_region_terminator(node->regions[1]);
-  if (!end || end->operand_count != node->operand_count ||
-      node->result_count != node->operand_count ||
-      node->regions[1]->arg_count != node->operand_count) {
-    return false;
-  }
-  for (uint32_t i = 0; i < node->operand_count; ++i) {
-    const hlo_type_t* type = node->results[i].type;  // the types may differ in known dims
-    if (hlo_node_operand_type(node, i) != type || hlo_node_operand_type(end, i) != type) {
-      return false;
-    }
-  }
-  return true;
-}
-
 // ---- construction
 
 static bool is_index(const grid_t* grid, uint32_t value) {
@@ -235,7 +215,7 @@ typedef struct nester {
 
 static hlo_status_t nest_loop(void* context, hlo_node_t* node) {
   nester_t* nester = context;
-  if (!is_candidate(node)) return hlo_ok();
+  if (!hlo_loop_keeps_types(node) || node->operand_count > HLO_LOOP_VALUES_MAX) return hlo_ok();
   grid_t grid = {.loop = node, .body = node->regions[1]};
   const int32_t count = hlo_loop_trip_count(node, HLO_TUNING_BATCH_MAX_ITERATIONS);
   if (count < 1 || !read_grid(&grid, count)) return hlo_ok();
@@ -246,5 +226,7 @@ static hlo_status_t nest_loop(void* context, hlo_node_t* node) {
 
 hlo_status_t hlo_pass_nest_loops(hlo_pass_ctx_t* ctx, hlo_module_t* module) {
   nester_t nester = {.ctx = ctx, .splicer.arena = &ctx->scratch};
-  return hlo_module_walk(module, true, nest_loop, &nester);
+  HLO_TRY(hlo_module_walk(module, true, nest_loop, &nester));
+  // The indices that the old loops carried are computed still.
+  return ctx->step_count ? hlo_pass_dce(ctx, module) : hlo_ok();
 }

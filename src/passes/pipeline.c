@@ -102,7 +102,6 @@ static const hlo_pass_step_t kNative[] = {
     {PASS(dce), NULL},
     {PASS(canonicalize), NULL},
     {PASS(nest_loops), NULL},
-    {PASS(dce), NULL},
     {PASS(batch_loops), NULL},
     {PASS(hoist_invariants), NULL},
     {PASS(cse), NULL},

@@ -149,19 +149,28 @@ static hlo_status_t unroll(unroller_t* unroller, hlo_node_t* loop, int32_t trip_
   return hlo_ok();
 }
 
-static hlo_status_t unroll_loop(void* context, hlo_node_t* node) {
-  if (node->op != HLO_OP_while || node->extra || node->region_count != 2) return hlo_ok();
+bool hlo_loop_is_plain(const hlo_node_t* node) {
+  if (node->op != HLO_OP_while || node->extra || node->region_count != 2) return false;
   const hlo_node_t* end = hlo_region_terminator(node->regions[1]);
-  if (!end || end->operand_count != node->operand_count ||
-      node->result_count != node->operand_count) {
-    return hlo_ok();
-  }
+  return end && end->operand_count == node->operand_count &&
+         node->result_count == node->operand_count &&
+         node->regions[1]->arg_count == node->operand_count;
+}
+
+bool hlo_loop_keeps_types(const hlo_node_t* node) {
+  if (!hlo_loop_is_plain(node)) return false;
+  const hlo_node_t* end = hlo_region_terminator(node->regions[1]);
   for (uint32_t i = 0; i < node->operand_count; ++i) {
-    const hlo_type_t* type = node->results[i].type;  // the types may differ in known dims
+    const hlo_type_t* type = node->results[i].type;
     if (hlo_node_operand_type(node, i) != type || hlo_node_operand_type(end, i) != type) {
-      return hlo_ok();
+      return false;
     }
   }
+  return true;
+}
+
+static hlo_status_t unroll_loop(void* context, hlo_node_t* node) {
+  if (!hlo_loop_keeps_types(node)) return hlo_ok();
   int32_t trip_count = hlo_loop_trip_count(node, HLO_TUNING_UNROLL_MAX_ITERATIONS);
   if (trip_count < 0) return hlo_ok();
   const uint32_t size = hlo_splice_size(node->regions[1]);

@@ -24,7 +24,6 @@
 
 // --- Settings ------------------------------------------------------------------------------------
 
-/// Configuration, observer and platform text of a client, or of a topology without a client.
 /// The job of several processes that a client is part of, and its key-value store.
 typedef struct hlo_pjrt_job {
   uint32_t process_index, process_count;
@@ -37,6 +36,7 @@ typedef struct hlo_pjrt_job {
 /// long as the tuner.
 void hlo_pjrt_job_share(hlo_pjrt_job_t* job, struct hlo_tuner* tuner);
 
+/// Configuration, observer and platform text of a client, or of a topology without a client.
 typedef struct hlo_pjrt_settings {
   hlo_config_t config;
   hlo_pjrt_job_t job;

@@ -5,8 +5,8 @@
   random_modules.py TOOL [--count=N | --seconds=S] [--first=SEED] [--backends=NAME,...]
                     [--equal=NAME,NAME...] [--under=COMMAND] [--keep=FOLDER] [--focus=OPERATION]
 
-Module number SEED is always the same; half of the operations are --focus. Every value has a bound on its magnitude and on the allowed difference
-from the interpreter: 0 for integers, moved data and single IEEE operations, more
+Module number SEED is always the same; half of the operations are --focus. Every value has a bound on its
+magnitude and on the allowed difference from the interpreter: 0 for integers, moved data and single IEEE operations, more
 for functions and sums; inexact values are never compared, rounded or converted. A module that differs
 is shrunk (its inner values become arguments) and printed, with --keep also written with its arguments.
 Back ends named by --equal must agree in every bit but those of NaNs: native,c. COMMAND is put before

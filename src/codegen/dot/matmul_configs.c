@@ -7,13 +7,6 @@
 
 enum { PACKED_TILES = 2 };  // of the best tiles, each with the other packing, too
 
-static void add_choice(hlo_kernel_configs_t* list, hlo_kernel_choice_t choice, int64_t value,
-                       double expected_ns) {
-  hlo_kernel_config_t config = {{0}};
-  config.values[choice] = value;
-  hlo_kernel_configs_add(list, &config, expected_ns);
-}
-
 // Returns the choice that a packing of B corresponds to; 0: none.
 static int64_t choice_of_b(hlo_matmul_packing_t packing) {
   switch (packing) {
@@ -29,27 +22,29 @@ static void add_packings(const hlo_matmul_t* m, hlo_kernel_configs_t* list) {
   const int64_t chosen = choice_of_b(m->operands[HLO_MATMUL_B].packing);
   const bool is_packed = m->operands[HLO_MATMUL_A].packing != HLO_MATMUL_IN_PLACE;
   for (int64_t other = HLO_CHOICE_PLACE; other <= HLO_CHOICE_SLICES; ++other) {
-    if (other != chosen) add_choice(list, HLO_CHOICE_pack_b, other, 0);
+    if (other != chosen) hlo_kernel_configs_add_choice(list, HLO_CHOICE_pack_b, other, 0);
   }
-  add_choice(list, HLO_CHOICE_pack_a, is_packed ? HLO_CHOICE_PLACE : HLO_CHOICE_LINES, 0);
+  hlo_kernel_configs_add_choice(list, HLO_CHOICE_pack_a,
+                                is_packed ? HLO_CHOICE_PLACE : HLO_CHOICE_LINES, 0);
 }
 
 // Adds half as many and twice as many steps per block as were chosen, and a single block.
 static void add_blocks(const hlo_matmul_t* m, hlo_kernel_configs_t* list) {
   const int64_t steps = m->depth_extent, chosen = hlo_matmul_min(m->block_steps, steps);
   if (m->split == HLO_MATMUL_PARTS || m->depth_count > 1) return;
-  if (chosen / 2 >= HLO_TUNING_CONFLICT_STEPS) add_choice(list, HLO_CHOICE_block, chosen / 2, 0);
+  if (chosen / 2 >= HLO_TUNING_CONFLICT_STEPS)
+    hlo_kernel_configs_add_choice(list, HLO_CHOICE_block, chosen / 2, 0);
   if (chosen >= steps) return;
-  add_choice(list, HLO_CHOICE_block, steps, 0);
-  if (2 * chosen < steps) add_choice(list, HLO_CHOICE_block, 2 * chosen, 0);
+  hlo_kernel_configs_add_choice(list, HLO_CHOICE_block, steps, 0);
+  if (2 * chosen < steps) hlo_kernel_configs_add_choice(list, HLO_CHOICE_block, 2 * chosen, 0);
 }
 
 static void add_parts(const hlo_matmul_t* m, hlo_kernel_configs_t* list) {
-  if (m->part_count > 1) add_choice(list, HLO_CHOICE_parts, 1, 0);
+  if (m->part_count > 1) hlo_kernel_configs_add_choice(list, HLO_CHOICE_parts, 1, 0);
   for (int64_t parts = 2; parts <= HLO_TUNING_TUNE_PARTS_MAX; parts *= 2) {
     if (parts == m->part_count) continue;
     if (m->depth_extent / parts * 2 <= HLO_TUNING_TUNE_PARTS_MIN_STEPS) break;
-    add_choice(list, HLO_CHOICE_parts, parts, 0);
+    hlo_kernel_configs_add_choice(list, HLO_CHOICE_parts, parts, 0);
   }
 }
 
@@ -71,8 +66,8 @@ hlo_status_t hlo_matmul_list_configs(const hlo_matmul_t* m, bool is_exhaustive,
                                      hlo_kernel_configs_t* list) {
   const hlo_kernel_config_t model = {{0}};
   if (m->strategy == HLO_MATMUL_BY_CODES) {  // which has no choices
-    add_choice(list, HLO_CHOICE_strategy, HLO_CHOICE_CONTRACTION, 0);
-    add_choice(list, HLO_CHOICE_strategy, HLO_CHOICE_COLUMNS, 0);
+    hlo_kernel_configs_add_choice(list, HLO_CHOICE_strategy, HLO_CHOICE_CONTRACTION, 0);
+    hlo_kernel_configs_add_choice(list, HLO_CHOICE_strategy, HLO_CHOICE_COLUMNS, 0);
     return hlo_ok();
   }
   hlo_kernel_configs_t tiles = {.count = 0};
@@ -94,8 +89,8 @@ hlo_status_t hlo_matmul_list_configs(const hlo_matmul_t* m, bool is_exhaustive,
   add_parts(m, list);
   const bool is_by_depth = m->strategy == HLO_MATMUL_BY_DEPTH;
   if (!m->is_convolution && m->depth_count == 1) {
-    add_choice(list, HLO_CHOICE_strategy, is_by_depth ? HLO_CHOICE_COLUMNS : HLO_CHOICE_CONTRACTION,
-               0);
+    hlo_kernel_configs_add_choice(list, HLO_CHOICE_strategy,
+                                  is_by_depth ? HLO_CHOICE_COLUMNS : HLO_CHOICE_CONTRACTION, 0);
   }
   if (is_exhaustive) add_all_packings(&tiles, list);
   return hlo_ok();

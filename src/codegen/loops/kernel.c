@@ -396,26 +396,21 @@ static hlo_status_t explain_lanes(const hlo_kernel_t* kernel, hlo_arena_t* scrat
   return hlo_kernel_explain_lanes(&before, pieces, scratch, out);
 }
 
-static void add_choice(hlo_kernel_configs_t* list, hlo_kernel_choice_t choice, int64_t value,
-                       double expected_ns) {
-  hlo_kernel_config_t config = {{0}};
-  config.values[choice] = value;
-  hlo_kernel_configs_add(list, &config, expected_ns);
-}
-
 // Adds the other ways of reducing rows and columns.
 static void list_reductions(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
                             hlo_kernel_configs_t* list) {
   const bool has_blocks = hlo_kernel_row_level(kernel, tiling) < kernel->loop_count;
   if (hlo_kernel_has(kernel, HLO_KERNEL_ROW_BLOCKS)) {
-    add_choice(list, HLO_CHOICE_row_block, has_blocks ? HLO_CHOICE_NO : HLO_CHOICE_YES, 0);
+    hlo_kernel_configs_add_choice(list, HLO_CHOICE_row_block,
+                                  has_blocks ? HLO_CHOICE_NO : HLO_CHOICE_YES, 0);
   }
   if (hlo_kernel_may_cache_rows(kernel)) {
-    add_choice(list, HLO_CHOICE_row_cache, HLO_CHOICE_NO, 0);
-    add_choice(list, HLO_CHOICE_row_cache, HLO_CHOICE_YES, 0);
+    hlo_kernel_configs_add_choice(list, HLO_CHOICE_row_cache, HLO_CHOICE_NO, 0);
+    hlo_kernel_configs_add_choice(list, HLO_CHOICE_row_cache, HLO_CHOICE_YES, 0);
   }
   const bool is_sweep = kernel->kind == HLO_KERNEL_SWEEP;
-  add_choice(list, HLO_CHOICE_sweep, is_sweep ? HLO_CHOICE_NO : HLO_CHOICE_YES, 0);
+  hlo_kernel_configs_add_choice(list, HLO_CHOICE_sweep, is_sweep ? HLO_CHOICE_NO : HLO_CHOICE_YES,
+                                0);
 }
 
 static hlo_status_t list_loop_configs(const hlo_kernel_t* kernel, hlo_kernel_configs_t* list) {
@@ -427,7 +422,7 @@ static hlo_status_t list_loop_configs(const hlo_kernel_t* kernel, hlo_kernel_con
     list_reductions(kernel, pieces->tilings[0], list);
   } else {
     for (int64_t unroll = 1; unroll <= UNROLL_VALUES; ++unroll) {
-      add_choice(list, HLO_CHOICE_unroll, unroll, kernel->cost_ns);
+      hlo_kernel_configs_add_choice(list, HLO_CHOICE_unroll, unroll, kernel->cost_ns);
     }
   }
   return hlo_kernel_list_lanes(&before, pieces, &scratch, list);

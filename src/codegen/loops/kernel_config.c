@@ -51,6 +51,13 @@ void hlo_kernel_configs_add(hlo_kernel_configs_t* list, const hlo_kernel_config_
   list->items[list->count++] = (hlo_kernel_candidate_t){*config, expected_ns};
 }
 
+void hlo_kernel_configs_add_choice(hlo_kernel_configs_t* list, hlo_kernel_choice_t choice,
+                                   int64_t value, double expected_ns) {
+  hlo_kernel_config_t config = {{0}};
+  config.values[choice] = value;
+  hlo_kernel_configs_add(list, &config, expected_ns);
+}
+
 // ---- text
 
 // Returns the word of a value and its length; NULL if the value is a number.

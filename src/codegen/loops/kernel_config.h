@@ -56,6 +56,9 @@ typedef struct hlo_kernel_configs {
 /// Appends a configuration unless the list has it or is full.
 void hlo_kernel_configs_add(hlo_kernel_configs_t* list, const hlo_kernel_config_t* config,
                             double expected_ns);
+/// Does the same with a configuration of one choice.
+void hlo_kernel_configs_add_choice(hlo_kernel_configs_t* list, hlo_kernel_choice_t choice,
+                                   int64_t value, double expected_ns);
 
 /// Returns the value of a choice; 0 for a config that is NULL.
 static inline int64_t hlo_kernel_config_value(const hlo_kernel_config_t* config,

@@ -93,6 +93,7 @@ static void find_cached_value(hlo_emitter_t* e, const hlo_tiled_t* reduction, ui
 }
 
 bool hlo_kernel_may_cache_rows(const hlo_kernel_t* kernel) {
+  // Only in functions of their own: all kernels in a program's entry share its stack.
   return hlo_kernel_has(kernel, HLO_KERNEL_ROW_CACHE) && kernel->chunk_count >= 2;
 }
 

@@ -477,14 +477,6 @@ static void emit_value(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value);
 // Every lane has a register of its own: numbers of a vector's registers differ by the number of
 // values.
 
-static bool has_lanes(const hlo_vir_value_t* value) {
-  bool has = value->type.lanes > 1;
-  for (uint32_t i = 0; i < value->operand_count; ++i) {
-    has |= value->operands[i] && value->operands[i]->type.lanes > 1;
-  }
-  return has;
-}
-
 // Returns one lane of a value.
 static hlo_vir_value_t lane_of(const hlo_ptx_emitter_t* e, const hlo_vir_value_t* value,
                                uint32_t lane) {
@@ -495,6 +487,7 @@ static hlo_vir_value_t lane_of(const hlo_ptx_emitter_t* e, const hlo_vir_value_t
   return own;
 }
 
+// Returns the most lanes of an operation and of its operands.
 static uint32_t lanes_of(const hlo_vir_value_t* value) {
   uint32_t lanes = value->type.lanes;
   for (uint32_t i = 0; i < value->operand_count; ++i) {
@@ -664,7 +657,7 @@ static void emit_value(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value) {
       return;
     }
   }
-  if (has_lanes(value)) {
+  if (lanes_of(value) > 1) {
     emit_vector(e, value);
     return;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PTX text from vector IR: every thread runs the function, and one of
-// the parameters is the thread's number in the grid.
+// PTX text from vector IR: every thread runs the function, and one of the parameters is the
+// thread's number in the grid.
 #pragma once
 
 #include "codegen/ptx/sm.h"

@@ -169,6 +169,11 @@ bool hlo_tile_is_scaled_atom(const hlo_tile_atom_t* atom, const hlo_tile_op_t* m
 
 /// Returns true if an operation writes memory, its regions apart (plan.c).
 bool hlo_tile_writes(const hlo_tile_op_t* op);
+/// Calls `visit` for the operations of a block, or of an operation's regions, and for those in
+/// their regions, until it returns true, as these do then (plan.c).
+typedef bool (*hlo_tile_visit_t)(const hlo_tile_op_t* op, void* context);
+bool hlo_tile_any_in_block(const hlo_tile_block_t* block, hlo_tile_visit_t visit, void* context);
+bool hlo_tile_any_inside(const hlo_tile_op_t* op, hlo_tile_visit_t visit, void* context);
 /// Makes the tables of values, which an iteration that waits for others has of its own.
 bool hlo_tile_make_values(hlo_tile_emitter_t* e);
 /// Gives the allocations of the function of a loop's iterations (NULL: of the kernel) memory.

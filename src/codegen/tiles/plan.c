@@ -356,50 +356,51 @@ static bool has_effect(const hlo_tile_op_t* op) {
   }
 }
 
-// Returns true for an operation that is looked for.
-typedef bool (*finds_op_t)(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op);
+bool hlo_tile_any_in_block(const hlo_tile_block_t* block, hlo_tile_visit_t visit, void* context) {
+  for (const hlo_tile_op_t* op = block->first; op; op = op->next) {
+    if (visit(op, context) || hlo_tile_any_inside(op, visit, context)) return true;
+  }
+  return false;
+}
 
-static bool is_effect(HLO_UNUSED const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op) {
+bool hlo_tile_any_inside(const hlo_tile_op_t* op, hlo_tile_visit_t visit, void* context) {
+  const hlo_tile_block_t* region = op->body.first ? &op->body : NULL;
+  for (; region; region = region->next) {
+    if (hlo_tile_any_in_block(region, visit, context)) return true;
+  }
+  return false;
+}
+
+static bool any_op(const hlo_tile_op_t* op, hlo_tile_visit_t visit, const void* context) {
+  void* lent = (void*)(uintptr_t)context;
+  return visit(op, lent) || hlo_tile_any_inside(op, visit, lent);
+}
+
+static bool is_effect(const hlo_tile_op_t* op, HLO_UNUSED void* context) {
   return has_effect(op);
 }
 
 // Its order is that of the text: results, and lines, are the same on any number of threads.
-static bool is_in_order(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op) {
+static bool is_in_order(const hlo_tile_op_t* op, void* kernel) {
   return op->kind == HLO_TILE_OP_print || hlo_tile_is_ordered_atomic(kernel, op);
 }
 
-static bool reads_output(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op) {
+static bool reads_output(const hlo_tile_op_t* op, void* context) {
+  const hlo_tile_kernel_t* kernel = context;
   if (op->kind == HLO_TILE_OP_load) return kernel->buffers[op->buffer].is_output;
   if (op->kind != HLO_TILE_OP_ref_load) return false;
   const hlo_tile_op_t* root = hlo_tile_ref_root(op->operands[0]);
   return root->kind == HLO_TILE_OP_alloc || kernel->buffers[root->buffer].is_output;
 }
 
-static bool has_op(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op, finds_op_t finds) {
-  if (finds(kernel, op)) return true;
-  const hlo_tile_block_t* region = op->body.first ? &op->body : NULL;
-  for (; region; region = region->next) {
-    for (const hlo_tile_op_t* inner = region->first; inner; inner = inner->next) {
-      if (has_op(kernel, inner, finds)) return true;
-    }
-  }
-  return false;
-}
-
 bool hlo_tile_is_phase(const hlo_tile_op_t* op) {
-  return has_op(NULL, op, is_effect);
+  return any_op(op, is_effect, NULL);
 }
 
-static bool uses_memory_of(const hlo_tile_op_t* op, const hlo_tile_op_t* alloc) {
+static bool uses_memory_of(const hlo_tile_op_t* op, void* alloc) {
   for (uint32_t i = 0; i < op->operand_count; ++i) {
     if (hlo_tile_op_is_ref(op->operands[i]) && hlo_tile_ref_root(op->operands[i]) == alloc) {
       return true;
-    }
-  }
-  const hlo_tile_block_t* region = op->body.first ? &op->body : NULL;
-  for (; region; region = region->next) {
-    for (const hlo_tile_op_t* inner = region->first; inner; inner = inner->next) {
-      if (uses_memory_of(inner, alloc)) return true;
     }
   }
   return false;
@@ -410,7 +411,7 @@ static bool uses_memory_of(const hlo_tile_op_t* op, const hlo_tile_op_t* alloc) 
 static bool is_shared(const hlo_tile_op_t* alloc) {
   uint32_t users = 0;
   for (const hlo_tile_op_t* op = alloc->next; op; op = op->next) {
-    if (!hlo_tile_is_phase(op) || !uses_memory_of(op, alloc)) continue;
+    if (!hlo_tile_is_phase(op) || !any_op(op, uses_memory_of, alloc)) continue;
     users += op->kind == HLO_TILE_OP_parallel ? 2 : 1;
   }
   return users > 1;
@@ -420,7 +421,7 @@ static bool is_shared(const hlo_tile_op_t* alloc) {
 static bool has_dependent_phases(const hlo_tile_kernel_t* kernel) {
   for (const hlo_tile_op_t* op = kernel->body.first; op; op = op->next) {
     const bool depends =
-        hlo_tile_is_phase(op) ? hlo_tile_op_has_result(op) : has_op(kernel, op, reads_output);
+        hlo_tile_is_phase(op) ? hlo_tile_op_has_result(op) : any_op(op, reads_output, kernel);
     if (depends || (op->kind == HLO_TILE_OP_alloc && is_shared(op))) return true;
   }
   return false;
@@ -434,7 +435,7 @@ static void plan_phase(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op,
   const uint32_t number = plan->phase_count++;
   plan->chunk_counts[number] = 1;
   if (op->kind != HLO_TILE_OP_parallel || loop->low < 0) return;
-  if (hlo_tile_runs_threads(op) || has_op(kernel, op, is_in_order)) return;
+  if (hlo_tile_runs_threads(op) || any_op(op, is_in_order, kernel)) return;
   const int64_t unit = loop->step > 1 ? hlo_max(loop->step, (int64_t)target->vector_bytes) : 1;
   const int64_t size = hlo_divide_up(hlo_divide_up(loop->end, unit), MOST_CHUNKS) * unit;
   plan->chunk_sizes[number] = size;

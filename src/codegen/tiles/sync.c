@@ -33,26 +33,6 @@ static bool is_within(const hlo_tile_op_t* op, const hlo_tile_op_t* around) {
   return op != NULL;
 }
 
-// Calls `visit` for the operations of a block and of the regions inside until it returns true.
-typedef bool (*visit_t)(const hlo_tile_op_t* op, void* context);
-static bool any_in_block(const hlo_tile_block_t* block, visit_t visit, void* context) {
-  for (const hlo_tile_op_t* op = block->first; op; op = op->next) {
-    if (visit(op, context)) return true;
-    const hlo_tile_block_t* region = op->body.first ? &op->body : NULL;
-    for (; region; region = region->next) {
-      if (any_in_block(region, visit, context)) return true;
-    }
-  }
-  return false;
-}
-
-static bool any_inside(const hlo_tile_op_t* op, visit_t visit, void* context) {
-  for (const hlo_tile_block_t* region = &op->body; region; region = region->next) {
-    if (any_in_block(region, visit, context)) return true;
-  }
-  return false;
-}
-
 // Waits for what other iterations of the loop `context` may do: its memory is outside of the loop.
 static bool waits_for_others(const hlo_tile_op_t* op, void* context) {
   const hlo_tile_op_t* loop = context;
@@ -61,7 +41,8 @@ static bool waits_for_others(const hlo_tile_op_t* op, void* context) {
 }
 
 bool hlo_tile_runs_threads(const hlo_tile_op_t* op) {
-  return op->kind == HLO_TILE_OP_parallel && any_inside(op, waits_for_others, (void*)(uintptr_t)op);
+  return op->kind == HLO_TILE_OP_parallel &&
+         hlo_tile_any_inside(op, waits_for_others, (void*)(uintptr_t)op);
 }
 
 // Returns true if a loop around the operation, inside of `block`, has iterations that wait.
@@ -85,7 +66,7 @@ static bool shares_semaphore(const hlo_tile_op_t* op, void* context) {
 bool hlo_tile_is_counted(const hlo_tile_op_t* alloc) {
   if (alloc->ref.space == HLO_TILE_SPACE_barrier) return true;
   if (alloc->ref.space != HLO_TILE_SPACE_semaphore) return false;
-  return any_in_block(alloc->block, shares_semaphore, (void*)(uintptr_t)alloc);
+  return hlo_tile_any_in_block(alloc->block, shares_semaphore, (void*)(uintptr_t)alloc);
 }
 
 // ---- calls
@@ -157,7 +138,7 @@ static bool polls(const hlo_tile_op_t* op, HLO_UNUSED void* context) {
 }
 
 void hlo_tile_emit_poll(hlo_tile_emitter_t* e, const hlo_tile_op_t* loop) {
-  if (e->group || !any_inside(loop, polls, NULL)) return;
+  if (e->group || !hlo_tile_any_inside(loop, polls, NULL)) return;
   call_runtime(e, offsetof(hlo_tile_runtime_t, let_others_run), 0, NULL);
 }
 
@@ -191,8 +172,8 @@ static bool note_uses(const hlo_tile_op_t* op, void* context) {
   return false;
 }
 
-// Calls `visit` for every slot that a value of the loops around, a buffer's address, or a result is
-// in; they are the same in both functions.
+// The next free word of the memory through which values pass; both functions take the same words in
+// the same order.
 typedef struct captured_slots {
   hlo_vir_builder_t* b;
   hlo_vir_value_t* memory;
@@ -304,7 +285,7 @@ void hlo_tile_emit_threads(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
       hlo_arena_array(e->scratch, (size_t)e->kernel->buffer_count + 1, sizeof(*c.addresses));
   if (e->scratch->failed) return;
   hlo_vir_func_t* func = hlo_vir_func_create(e->b->module, e->kernel->name, 3, false);
-  any_inside(op, note_uses, &c);
+  hlo_tile_any_inside(op, note_uses, &c);
   const hlo_vir_type_t index = hlo_vir_type(HLO_VIR_INDEX, 1);
   captured_slots_t slots = {.b = e->b};
   slots.memory = hlo_vir_emit(e->b, HLO_VIR_stack, index, 0, captured_bytes(&c), 0, NULL);
