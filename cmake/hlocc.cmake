@@ -473,6 +473,15 @@ function(hlo_text_tests)
     target_link_libraries(gpu_run_kernels PRIVATE hlocc_all)
     add_test(NAME gpu/kernels COMMAND gpu_run_kernels ${kernels})
     set_tests_properties(gpu/kernels PROPERTIES LABELS unit SKIP_RETURN_CODE 77)
+    # The same program with a driver that needs no GPU.
+    if(CMOCKA_LIBRARY)
+      add_library(gpu_fake_cuda MODULE ${CMAKE_SOURCE_DIR}/tests/gpu/fake_cuda.c)
+      set_target_properties(gpu_fake_cuda PROPERTIES
+        LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test C_VISIBILITY_PRESET default)
+      target_link_libraries(gpu_fake_cuda PRIVATE hlocc_all ${CMOCKA_LIBRARY})
+      hlo_script_test(gpu/launcher unit gpu/fake_cuda_test.py $<TARGET_FILE:gpu_run_kernels>
+                      $<TARGET_FILE:gpu_fake_cuda>)
+    endif()
     hlo_script_test(ptx/kernels unit ptx/ptx_test.py ${hlocc_cli_path})
     set_tests_properties(ptx/kernels PROPERTIES SKIP_RETURN_CODE 77)  # printed; ptxas is not there
     hlo_script_test(cli/dev unit cli/dev_test.py ${hlocc_cli_path} ${hlocc_dev_path})

@@ -116,13 +116,17 @@ static void call(int error, const char* what) {
 
 // Returns why there is nothing to run on; NULL: there is.
 static const char* load_driver(void) {
+  static char lack[64];
   void* library = dlopen("libcuda.so.1", RTLD_NOW);
   if (!library) return "libcuda.so.1 is not there";
   for (size_t i = 0; i < sizeof kSymbols / sizeof *kSymbols; ++i) {
     void* symbol = dlsym(library, kSymbols[i].name);
     // Drivers before CUDA 12 lack it, and GPUs that need it are newer.
     if (!symbol && kSymbols[i].offset == offsetof(driver_t, encode_map)) continue;
-    if (!symbol) return kSymbols[i].name;
+    if (!symbol) {
+      snprintf(lack, sizeof lack, "the driver lacks %s", kSymbols[i].name);
+      return lack;
+    }
     memcpy((char*)&driver + kSymbols[i].offset, &symbol, sizeof symbol);
   }
   int device;
@@ -242,20 +246,22 @@ static void launch_all(job_t* job) {
 
 // ---- results -----------------------------------------------------------------------------------
 
+// Machine code of processors multiplies no scaled operands, and has less memory for a block than a
+// GPU: the interpreter runs what it refuses.
 static void run_on_processor(const job_t* job, bool interprets) {
   hlo_target_t target;
   hlo_tile_program_t* program = NULL;
-  // Machine code of processors multiplies no scaled operands.
-  bool is_scaled = false;
-  for (const hlo_tile_op_t* op = hlo_tile_first_op(job->kernel); op; op = hlo_tile_next_op(op)) {
-    is_scaled |= op->kind == HLO_TILE_OP_scaled_mma;
+  must(hlo_target_find("", false, &target));
+  if (!interprets) {
+    hlo_status_t status = hlo_tile_program_create(job->kernel, &target, &program);
+    const hlo_status_code_t code = hlo_status_code(status);
+    if (code != HLO_STATUS_UNIMPLEMENTED && code != HLO_STATUS_RESOURCE_EXHAUSTED) must(status);
+    hlo_status_release(status);
   }
-  if (interprets || is_scaled) {
+  if (!program) {
     must(hlo_tile_kernel_run(job->kernel, hlo_tile_meaning_of_reference(), job->host));
     return;
   }
-  must(hlo_target_find("", false, &target));
-  must(hlo_tile_program_create(job->kernel, &target, &program));
   must(hlo_tile_program_run(program, job->host, NULL, NULL));
   hlo_tile_program_release(program);
 }
@@ -341,7 +347,8 @@ static bool run_kernel(const char* path, const hlo_ptx_target_t* target, double 
   void* module;
   job_t job = {.allows_tf32 = strstr(path, "tf32") != NULL};
   job.kernel = read_kernel(&arena, path);
-  if (job.kernel->buffer_count > MOST_BUFFERS) fail(hlo_unimplemented("%s: more than 16 buffers", path));
+  if (job.kernel->buffer_count > MOST_BUFFERS)
+    fail(hlo_unimplemented("%s: more than 16 buffers", path));
   const hlo_ptx_options_t options = {.allows_tf32 = job.allows_tf32};
   hlo_status_t status = hlo_ptx_emit_tile(job.kernel, target, &options, &text);
   if (hlo_status_code(status) == HLO_STATUS_UNIMPLEMENTED) {

@@ -558,18 +558,14 @@ static inline void ptx_run(const char* text, const char* name, uint64_t threads,
   }
 }
 
-/// Runs blocks of threads; returns how many accesses of shared memory nothing orders.
-static inline uint32_t ptx_run_blocks(const char* text, const char* name, uint64_t blocks,
-                                      uint32_t threads, uint32_t shared_bytes,
-                                      const uint64_t* params, uint32_t param_count) {
-  HLO_SCOPED_ARENA arena = {0};
-  ptx_run_t* run =
-      ptx_prepare(&arena, text, name, threads, params, param_count, NULL, shared_bytes);
+/// Runs blocks of threads of a prepared kernel; returns how many accesses of shared memory nothing
+/// orders.
+static inline uint32_t ptx_run_prepared(ptx_run_t* run, uint64_t blocks) {
   for (uint64_t block = 0; block < blocks; ++block) {
     memset(run->near, 0xa5, run->near_bytes);
     ++run->epoch;
     ptx_reset_bulk(run);
-    for (uint32_t i = 0; i < threads; ++i) {
+    for (uint32_t i = 0; i < run->thread_count; ++i) {
       uint64_t* numbers = &run->file[(size_t)i * run->file_words + PTX_KINDS * run->register_count];
       run->threads[i] = (ptx_thread_t){0};
       run->threads[i].clocks[i] = 1;
@@ -579,4 +575,13 @@ static inline uint32_t ptx_run_blocks(const char* text, const char* name, uint64
     ptx_execute_block(run);
   }
   return run->race_count;
+}
+
+/// Prepares and runs a kernel whose blocks share memory.
+static inline uint32_t ptx_run_blocks(const char* text, const char* name, uint64_t blocks,
+                                      uint32_t threads, uint32_t shared_bytes,
+                                      const uint64_t* params, uint32_t param_count) {
+  HLO_SCOPED_ARENA arena = {0};
+  return ptx_run_prepared(
+      ptx_prepare(&arena, text, name, threads, params, param_count, NULL, shared_bytes), blocks);
 }
