@@ -90,8 +90,9 @@ static hlo_status_t check_counts(const run_t* run) {
   HLO_SCOPED_STRBUF text = {0};
   print_signature(run->func, &text);
   return hlo_invalid_argument(
-      "%s: error: %s has %u inputs, but %u are given%s", cli->file, hlo_strbuf_text(&text),
-      run->input_count, cli->input.count,
+      "%s: error: %s has %u input%s, but %u %s given%s", cli->file, hlo_strbuf_text(&text),
+      run->input_count, run->input_count == 1 ? "" : "s", cli->input.count,
+      cli->input.count == 1 ? "is" : "are",
       cli->input.count < run->input_count ? ": use --input for each, or --random" : "");
 }
 

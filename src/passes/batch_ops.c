@@ -331,14 +331,12 @@ static bool dynamic_starts(const hlo_batch_t* b, const hlo_batch_window_t* windo
 // Takes the part of an array that the slices of all iterations are together.
 static hlo_value_t* read_part(const hlo_batch_t* b, const hlo_batch_window_t* window,
                               const hlo_type_t* type, hlo_value_t* array) {
-  hlo_value_t* operands[1 + HLO_RANK_MAX] = {array};
+  hlo_value_t* starts[HLO_RANK_MAX];
   if (!type || type == array->type) return array;
-  if (!dynamic_starts(b, window, type->rank, operands + 1)) {
+  if (!dynamic_starts(b, window, type->rank, starts)) {
     return hlo_build_slice(b->loop, type, array, window->starts, NULL);
   }
-  const hlo_named_attr_t sizes = {HLO_ATTR_slice_sizes,
-                                  hlo_attr_ints(b->body->module, type->rank, type->dims)};
-  return hlo_build_node(b->loop, HLO_OP_dynamic_slice, type, 1 + type->rank, operands, 1, &sizes);
+  return hlo_build_dynamic_slice(b->loop, type, array, starts);
 }
 
 // The slices of all iterations: one slice, of which one dimension is divided.
@@ -375,14 +373,13 @@ hlo_value_t* hlo_batch_assemble(const hlo_batch_t* b, const hlo_batch_window_t* 
                             move_iterations(b, value, 0, window->dim));
   if (!value || value->type == array->type) return value;
   const hlo_type_t* number = hlo_type_tensor(b->body->module, HLO_DTYPE_S64, 0, NULL);
-  hlo_value_t* operands[2 + HLO_RANK_MAX] = {array, value};
-  if (!dynamic_starts(b, window, slice->rank, operands + 2)) {
+  hlo_value_t* starts[HLO_RANK_MAX];
+  if (!dynamic_starts(b, window, slice->rank, starts)) {
     for (uint32_t d = 0; d < slice->rank; ++d) {
-      operands[2 + d] = hlo_build_integers(b->loop, number, &window->starts[d]);
+      starts[d] = hlo_build_integers(b->loop, number, &window->starts[d]);
     }
   }
-  return hlo_build_node(b->loop, HLO_OP_dynamic_update_slice, array->type, 2 + slice->rank,
-                        operands, 0, NULL);
+  return hlo_build_dynamic_update_slice(b->loop, array, value, starts);
 }
 
 // Slices that start anywhere: a gather moves them inside of the array like dynamic_slice.

@@ -90,6 +90,26 @@ hlo_value_t* hlo_build_slice(hlo_node_t* insertion_point, const hlo_type_t* type
   return hlo_build_node(insertion_point, HLO_OP_slice, type, 1, &value, 3, attrs);
 }
 
+hlo_value_t* hlo_build_dynamic_slice(hlo_node_t* insertion_point, const hlo_type_t* type,
+                                     hlo_value_t* value, hlo_value_t* const* starts) {
+  hlo_value_t* operands[1 + HLO_RANK_MAX] = {value};
+  if (!type) return NULL;
+  memcpy(&operands[1], starts, type->rank * sizeof *operands);
+  const hlo_named_attr_t sizes = {
+      HLO_ATTR_slice_sizes, hlo_attr_ints(insertion_point->parent->module, type->rank, type->dims)};
+  return hlo_build_node(insertion_point, HLO_OP_dynamic_slice, type, 1 + type->rank, operands, 1,
+                        &sizes);
+}
+
+hlo_value_t* hlo_build_dynamic_update_slice(hlo_node_t* insertion_point, hlo_value_t* value,
+                                            hlo_value_t* update, hlo_value_t* const* starts) {
+  hlo_value_t* operands[2 + HLO_RANK_MAX] = {value, update};
+  if (!value) return NULL;
+  memcpy(&operands[2], starts, value->type->rank * sizeof *operands);
+  return hlo_build_node(insertion_point, HLO_OP_dynamic_update_slice, value->type,
+                        2 + value->type->rank, operands, 0, NULL);
+}
+
 hlo_value_t* hlo_build_reshape(hlo_node_t* insertion_point, const hlo_type_t* type,
                                hlo_value_t* value) {
   return hlo_build_node(insertion_point, HLO_OP_reshape, type, 1, &value, 0, NULL);

@@ -37,6 +37,12 @@ hlo_value_t* hlo_build_splat(hlo_node_t* insertion_point, const hlo_type_t* type
 /// Takes the elements `steps` (NULL: 1) apart from `first` on.
 hlo_value_t* hlo_build_slice(hlo_node_t* insertion_point, const hlo_type_t* type,
                              hlo_value_t* value, const int64_t* first, const int64_t* steps);
+/// Takes the elements from `starts`, a scalar for each dimension, on.
+hlo_value_t* hlo_build_dynamic_slice(hlo_node_t* insertion_point, const hlo_type_t* type,
+                                     hlo_value_t* value, hlo_value_t* const* starts);
+/// Replaces the elements of `value` from `starts` on by `update`.
+hlo_value_t* hlo_build_dynamic_update_slice(hlo_node_t* insertion_point, hlo_value_t* value,
+                                            hlo_value_t* update, hlo_value_t* const* starts);
 /// Returns the elements, in order, as `type`.
 hlo_value_t* hlo_build_reshape(hlo_node_t* insertion_point, const hlo_type_t* type,
                                hlo_value_t* value);

@@ -181,17 +181,14 @@ static hlo_value_t* take_slices(const group_reduction_t* g, hlo_value_t* rows) {
   memcpy(sizes, rows->type->dims, rank * sizeof *sizes);
   sizes[axis + 1] /= g->member_count;
   const hlo_type_t* number = hlo_loop_number(module, rows->type->dims[axis + 1]);
-  hlo_value_t* operands[1 + HLO_RANK_MAX] = {rows};
+  hlo_value_t* starts[HLO_RANK_MAX];
   for (uint32_t d = 0; d < rank; ++d) {
-    operands[1 + d] = d == axis + 1
-                          ? hlo_expand_times(g->node, build_own(g, number, g->positions), sizes[d])
-                          : hlo_build_integers(g->node, number, (int64_t[]){0});
-    if (!operands[1 + d]) return NULL;
+    starts[d] = d == axis + 1
+                    ? hlo_expand_times(g->node, build_own(g, number, g->positions), sizes[d])
+                    : hlo_build_integers(g->node, number, (int64_t[]){0});
   }
-  const hlo_named_attr_t attr = {HLO_ATTR_slice_sizes, hlo_attr_ints(module, rank, sizes)};
-  return hlo_build_node(g->node, HLO_OP_dynamic_slice,
-                        hlo_type_with_dims(module, rows->type, rank, sizes), 1 + rank, operands, 1,
-                        &attr);
+  return hlo_build_dynamic_slice(g->node, hlo_type_with_dims(module, rows->type, rank, sizes), rows,
+                                 starts);
 }
 
 static hlo_value_t* row_of(hlo_node_t* at, hlo_value_t* rows, int64_t number) {

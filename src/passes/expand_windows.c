@@ -44,7 +44,7 @@ hlo_value_t* hlo_expand_times(hlo_node_t* at, hlo_value_t* x, int64_t factor) {
 hlo_value_t* hlo_expand_window_elements(const windows_t* w, hlo_node_t* at, hlo_value_t* number,
                                         hlo_value_t* padded) {
   hlo_module_t* module = at->parent->module;
-  hlo_value_t* operands[1 + HLO_RANK_MAX] = {padded};
+  hlo_value_t* starts[HLO_RANK_MAX];
   int64_t window[HLO_RANK_MAX], sizes[HLO_RANK_MAX], outs[HLO_RANK_MAX];
   int64_t zeros[HLO_RANK_MAX] = {0}, strides[HLO_RANK_MAX];
   if (!padded || !number) return NULL;
@@ -54,14 +54,12 @@ hlo_value_t* hlo_expand_window_elements(const windows_t* w, hlo_node_t* at, hlo_
     strides[d] = w->dims[d].stride;
     sizes[d] = (outs[d] - 1) * strides[d] + 1;
   }
-  hlo_expand_split_number(at, number, w->rank, window, operands + 1);
+  hlo_expand_split_number(at, number, w->rank, window, starts);
   for (uint32_t d = 0; d < w->rank; ++d) {
-    operands[1 + d] = hlo_expand_times(at, operands[1 + d], w->dims[d].window_dilation);
+    starts[d] = hlo_expand_times(at, starts[d], w->dims[d].window_dilation);
   }
-  const hlo_named_attr_t attr = {HLO_ATTR_slice_sizes, hlo_attr_ints(module, w->rank, sizes)};
-  hlo_value_t* all = hlo_build_node(at, HLO_OP_dynamic_slice,
-                                    hlo_type_with_dims(module, padded->type, w->rank, sizes),
-                                    1 + w->rank, operands, 1, &attr);
+  hlo_value_t* all = hlo_build_dynamic_slice(
+      at, hlo_type_with_dims(module, padded->type, w->rank, sizes), padded, starts);
   return hlo_build_slice(at, hlo_type_with_dims(module, padded->type, w->rank, outs), all, zeros,
                          strides);
 }

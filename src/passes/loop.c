@@ -84,7 +84,8 @@ const hlo_type_t* hlo_loop_number(hlo_module_t* module, int64_t count) {
 
 // Fills in the start of row `at`, and returns its type with the dimension of rows.
 static const hlo_type_t* start_of_row(hlo_node_t* insertion_point, const hlo_type_t* rows,
-                                      hlo_value_t* at, hlo_value_t** starts, int64_t* sizes) {
+                                      hlo_value_t* at, hlo_value_t** starts) {
+  int64_t sizes[HLO_RANK_MAX];
   starts[0] = at;
   for (uint32_t d = 0; d < rows->rank; ++d) {
     sizes[d] = d ? rows->dims[d] : 1;
@@ -95,25 +96,20 @@ static const hlo_type_t* start_of_row(hlo_node_t* insertion_point, const hlo_typ
 
 hlo_value_t* hlo_loop_row(hlo_node_t* insertion_point, hlo_value_t* rows, hlo_value_t* at) {
   if (!rows || !at) return NULL;
-  hlo_module_t* module = insertion_point->parent->module;
-  const uint32_t rank = rows->type->rank;
-  int64_t sizes[HLO_RANK_MAX];
-  hlo_value_t* operands[1 + HLO_RANK_MAX] = {rows};
-  const hlo_type_t* type = start_of_row(insertion_point, rows->type, at, operands + 1, sizes);
-  const hlo_named_attr_t attr = {HLO_ATTR_slice_sizes, hlo_attr_ints(module, rank, sizes)};
-  hlo_value_t* row =
-      hlo_build_node(insertion_point, HLO_OP_dynamic_slice, type, 1 + rank, operands, 1, &attr);
-  return hlo_build_reshape(insertion_point,
-                           hlo_type_with_dims(module, rows->type, rank - 1, sizes + 1), row);
+  const hlo_type_t* type = rows->type;
+  hlo_value_t* starts[HLO_RANK_MAX];
+  const hlo_type_t* one = start_of_row(insertion_point, type, at, starts);
+  return hlo_build_reshape(
+      insertion_point,
+      hlo_type_with_dims(insertion_point->parent->module, type, type->rank - 1, type->dims + 1),
+      hlo_build_dynamic_slice(insertion_point, one, rows, starts));
 }
 
 hlo_value_t* hlo_loop_set_row(hlo_node_t* insertion_point, hlo_value_t* rows, hlo_value_t* row,
                               hlo_value_t* at) {
   if (!rows || !row || !at) return NULL;
-  int64_t sizes[HLO_RANK_MAX];
-  hlo_value_t* operands[2 + HLO_RANK_MAX] = {rows};
-  const hlo_type_t* type = start_of_row(insertion_point, rows->type, at, operands + 2, sizes);
-  operands[1] = hlo_build_reshape(insertion_point, type, row);
-  return hlo_build_node(insertion_point, HLO_OP_dynamic_update_slice, rows->type,
-                        2 + rows->type->rank, operands, 0, NULL);
+  hlo_value_t* starts[HLO_RANK_MAX];
+  const hlo_type_t* one = start_of_row(insertion_point, rows->type, at, starts);
+  return hlo_build_dynamic_update_slice(insertion_point, rows,
+                                        hlo_build_reshape(insertion_point, one, row), starts);
 }

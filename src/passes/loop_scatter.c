@@ -278,15 +278,11 @@ static bool combine_window(hlo_pass_ctx_t* ctx, const windows_t* w, hlo_loop_t* 
                            const place_t* p, hlo_value_t* const* updates, hlo_value_t** next) {
   hlo_node_t* at = loop->end;
   const uint32_t count = loop->value_count, rank = w->operand->type->rank;
-  hlo_value_t *args[2 * HLO_EXPAND_VALUES_MAX], *operands[2 + HLO_RANK_MAX];
-  const hlo_named_attr_t sizes = {HLO_ATTR_slice_sizes, hlo_attr_ints(w->module, rank, p->sizes)};
-  memcpy(operands + 2, p->starts, rank * sizeof *operands);
+  hlo_value_t* args[2 * HLO_EXPAND_VALUES_MAX];
   for (uint32_t i = 0; i < count; ++i) {
     const hlo_type_t* type = loop->values[i]->type;
-    operands[1] = loop->values[i];
-    hlo_value_t* window = hlo_build_node(at, HLO_OP_dynamic_slice,
-                                         hlo_type_with_dims(w->module, type, rank, p->sizes),
-                                         1 + rank, operands + 1, 1, &sizes);
+    hlo_value_t* window = hlo_build_dynamic_slice(
+        at, hlo_type_with_dims(w->module, type, rank, p->sizes), loop->values[i], p->starts);
     args[count + i] = hlo_loop_row(at, updates[i], loop->number);
     args[i] =
         args[count + i]
@@ -298,10 +294,8 @@ static bool combine_window(hlo_pass_ctx_t* ctx, const windows_t* w, hlo_loop_t* 
   for (uint32_t i = 0; i < count; ++i) {
     const hlo_type_t* type = loop->values[i]->type;
     next[i] = hlo_build_select(at, p->is_inside, next[i], args[i]);
-    operands[0] = loop->values[i];
-    operands[1] =
-        hlo_build_reshape(at, hlo_type_with_dims(w->module, type, rank, p->sizes), next[i]);
-    next[i] = hlo_build_node(at, HLO_OP_dynamic_update_slice, type, 2 + rank, operands, 0, NULL);
+    next[i] = hlo_build_reshape(at, hlo_type_with_dims(w->module, type, rank, p->sizes), next[i]);
+    next[i] = hlo_build_dynamic_update_slice(at, loop->values[i], next[i], p->starts);
   }
   return true;
 }

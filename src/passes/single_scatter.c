@@ -212,26 +212,22 @@ static hlo_value_t* make_update(const window_t* w) {
   hlo_module_t* module = w->node->parent->module;
   const hlo_type_t* index = hlo_type_tensor(module, w->indices->type->dtype, 0, NULL);
   const hlo_type_t* type = hlo_type_tensor(module, w->operand->type->dtype, w->rank, w->sizes);
-  hlo_value_t *operands[2 + MAX_RANK] = {w->operand}, *inside = NULL, *zero = integer(w, index, 0);
+  hlo_value_t *starts[MAX_RANK], *inside = NULL, *zero = integer(w, index, 0);
   for (uint32_t d = 0; d < w->rank; ++d) {
-    operands[2 + d] = w->starts[d] ? integer(w, index, w->starts[d]) : zero;
+    starts[d] = w->starts[d] ? integer(w, index, w->starts[d]) : zero;
   }
   for (uint32_t i = 0; i < w->map_count; ++i) {
     int64_t d = w->map[i];
-    hlo_value_t* start = operands[2 + d] = index_of(w, index, i);
+    hlo_value_t* start = starts[d] = index_of(w, index, i);
     if (!start) return NULL;
     hlo_value_t* fits = is_inside(w, start, w->operand->type->dims[d] - w->sizes[d]);
     inside = i == 0 ? fits : hlo_build_binary(w->node, HLO_OP_and, inside, fits);
   }
-  hlo_value_t* reads[1 + MAX_RANK] = {w->operand};
-  for (uint32_t d = 0; d < w->rank; ++d) reads[1 + d] = operands[2 + d];
-  const hlo_named_attr_t sizes = {HLO_ATTR_slice_sizes, hlo_attr_ints(module, w->rank, w->sizes)};
   hlo_value_t* update = hlo_build_reshape(w->node, type, w->update);
-  hlo_value_t* old =
-      hlo_build_node(w->node, HLO_OP_dynamic_slice, type, 1 + w->rank, reads, 1, &sizes);
-  operands[1] = hlo_build_select(w->node, inside, combine_update(w, old, update), old);
-  return hlo_build_node(w->node, HLO_OP_dynamic_update_slice, w->operand->type, 2 + w->rank,
-                        operands, 0, NULL);
+  hlo_value_t* old = hlo_build_dynamic_slice(w->node, type, w->operand, starts);
+  return hlo_build_dynamic_update_slice(
+      w->node, w->operand, hlo_build_select(w->node, inside, combine_update(w, old, update), old),
+      starts);
 }
 
 // Broadcasts `value`, whose dimensions are `dims` of the operand in any order, to the operand's

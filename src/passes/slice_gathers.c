@@ -272,13 +272,12 @@ static hlo_value_t* slice_scatter(hlo_node_t* node) {
   if (!args[0] || !args[1] || !hlo_lift(node, node->regions[0], args, &value)) return NULL;
   if (type == operand->type) return value;
   const hlo_type_t* number = hlo_type_tensor(node->parent->module, HLO_DTYPE_S64, 0, NULL);
-  hlo_value_t* operands[2 + HLO_RANK_MAX] = {operand, value};
+  hlo_value_t* starts[HLO_RANK_MAX];
   for (uint32_t d = 0; d < type->rank; ++d) {
     const int64_t start = d == line.operand_dim ? line.first : 0;
-    operands[2 + d] = hlo_build_integers(node, number, &start);
+    starts[d] = hlo_build_integers(node, number, &start);
   }
-  return hlo_build_node(node, HLO_OP_dynamic_update_slice, operand->type, 2 + type->rank, operands,
-                        0, NULL);
+  return hlo_build_dynamic_update_slice(node, operand, value, starts);
 }
 
 static hlo_value_t* decide_comparison(hlo_node_t* node) {

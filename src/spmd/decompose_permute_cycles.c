@@ -80,9 +80,8 @@ static hlo_value_t* look_up(hlo_node_t* node, uint32_t ids, const int64_t* table
   const hlo_type_t* flag = hlo_type_tensor(module, HLO_DTYPE_PRED, 0, NULL);
   const hlo_type_t* flags = hlo_type_with_dtype(module, type, HLO_DTYPE_PRED);
   if (!row || !one || !flag || !flags) return NULL;
-  hlo_value_t* operands[] = {hlo_build_integers(node, row, table), id};
-  const hlo_named_attr_t sizes = {HLO_ATTR_slice_sizes, hlo_attr_ints(module, 1, (int64_t[]){1})};
-  hlo_value_t* entry = hlo_build_node(node, HLO_OP_dynamic_slice, one, 2, operands, 1, &sizes);
+  hlo_value_t* entry =
+      hlo_build_dynamic_slice(node, one, hlo_build_integers(node, row, table), &id);
   return hlo_build_broadcast(node, flags, hlo_build_reshape(node, flag, entry), NULL);
 }
 

@@ -10,13 +10,6 @@
 
 enum { TRIP_COUNT_MAX = 1 << 20 };  // counting up to it may take this many steps
 
-static bool read_integer(const hlo_value_t* value, int64_t* out) {
-  const hlo_literal_t* literal = hlo_constant_literal(value);
-  if (!literal || literal->rank != 0 || !hlo_dtype_is_integer(literal->dtype)) return false;
-  *out = hlo_dtype_load_int64(literal->dtype, literal->data);
-  return true;
-}
-
 // Returns the comparison of a condition and the number of the operand that is not the counter.
 static hlo_node_t* find_test(const hlo_counted_loop_t* loop, uint32_t* out_limit) {
   hlo_node_t* test = hlo_node_operand(hlo_region_terminator(loop->cond), 0)->def;
@@ -36,8 +29,8 @@ bool hlo_counted_loop_match(hlo_node_t* loop, hlo_counted_loop_t* out) {
   const hlo_node_t* add = hlo_node_operand(l.end, l.counter)->def;
   if (!add || add->op != HLO_OP_add) return false;
   const bool is_left = hlo_node_operand(add, 0) == l.body->args[l.counter];
-  if (!read_integer(hlo_node_operand(add, is_left ? 1 : 0), &l.step) ||
-      !read_integer(hlo_node_operand(loop, l.counter), &l.first)) {
+  if (!hlo_constant_integer(hlo_node_operand(add, is_left ? 1 : 0), &l.step) ||
+      !hlo_constant_integer(hlo_node_operand(loop, l.counter), &l.first)) {
     return false;
   }
   *out = l;
@@ -52,7 +45,7 @@ bool hlo_counted_loop_shorten(hlo_counted_loop_t* loop) {
   const hlo_dtype_t dtype = value->type->dtype;
   const uint32_t bits = hlo_dtype_info(dtype)->bits - 1;
   const int64_t most = bits >= 63 ? INT64_MAX : ((int64_t)1 << bits) - 1;
-  if (!read_integer(value, &limit) || __builtin_sub_overflow(limit, loop->step, &limit) ||
+  if (!hlo_constant_integer(value, &limit) || __builtin_sub_overflow(limit, loop->step, &limit) ||
       limit > most || limit < (hlo_dtype_is_unsigned(dtype) ? 0 : -most)) {
     return false;
   }

@@ -31,11 +31,9 @@ static hlo_value_t* build_position(hlo_partitioner_t* p) {
   const hlo_type_t* item_type = hlo_type_tensor(p->module, HLO_DTYPE_S32, 1, &one);
   const hlo_type_t* scalar = hlo_type_tensor(p->module, HLO_DTYPE_S32, 0, NULL);
   if (!table_type || !item_type) return NULL;
-  hlo_value_t* operands[] = {hlo_build_integers(p->at, table_type, p->grid->positions), position};
-  const hlo_named_attr_t sizes = {HLO_ATTR_slice_sizes, hlo_attr_ints(p->module, 1, &one)};
-  hlo_value_t* item =
-      hlo_build_node(p->at, HLO_OP_dynamic_slice, item_type, 2, operands, 1, &sizes);
-  return item ? hlo_build_reshape(p->at, scalar, item) : NULL;
+  hlo_value_t* table = hlo_build_integers(p->at, table_type, p->grid->positions);
+  return hlo_build_reshape(p->at, scalar,
+                           hlo_build_dynamic_slice(p->at, item_type, table, &position));
 }
 
 hlo_value_t* hlo_axis_index(hlo_partitioner_t* p, const uint8_t* axes, uint32_t count) {

@@ -185,11 +185,9 @@ hlo_value_t* hlo_build_part_scalar(hlo_partitioner_t* p, const hlo_dim_axes_t* a
   }
   const hlo_type_t* row = hlo_type_tensor(p->module, HLO_DTYPE_S32, 1, &parts);
   const hlo_type_t* item = hlo_type_tensor(p->module, HLO_DTYPE_S32, 1, &one);
-  hlo_value_t* operands[] = {row ? hlo_build_integers(p->at, row, values) : NULL,
-                             hlo_axis_index(p, axes->axes, axes->count)};
-  const hlo_named_attr_t attr = {HLO_ATTR_slice_sizes, hlo_attr_ints(p->module, 1, &one)};
-  if (!item || !operands[0] || !operands[1]) return NULL;
-  hlo_value_t* value = hlo_build_node(p->at, HLO_OP_dynamic_slice, item, 2, operands, 1, &attr);
+  hlo_value_t* table = row ? hlo_build_integers(p->at, row, values) : NULL;
+  hlo_value_t* index = hlo_axis_index(p, axes->axes, axes->count);
+  hlo_value_t* value = hlo_build_dynamic_slice(p->at, item, table, &index);
   return value ? hlo_build_reshape(p->at, hlo_type_with_dims(p->module, item, 0, NULL), value)
                : NULL;
 }
@@ -218,18 +216,15 @@ static hlo_value_t* take_range(exchange_t* e, hlo_value_t* buffer, hlo_value_t* 
   high[x->dim] = hlo_max(0, last + x->count - length);
   buffer = hlo_build_pad(p->at, buffer, filler, low, high, NULL);
   for (int64_t i = 0; i < e->parts; ++i) starts[i] += low[x->dim];
-  hlo_value_t* operands[HLO_RANK_MAX + 1] = {buffer};
+  hlo_value_t* indices[HLO_RANK_MAX];
   int64_t dims[HLO_RANK_MAX];
   memcpy(dims, type->dims, type->rank * sizeof *dims);
   dims[x->dim] = x->count;
   for (uint32_t d = 0; d < type->rank; ++d) {
-    operands[d + 1] =
-        d == x->dim ? hlo_build_part_scalar(p, &x->axes, starts) : hlo_build_s32(p, 0);
+    indices[d] = d == x->dim ? hlo_build_part_scalar(p, &x->axes, starts) : hlo_build_s32(p, 0);
   }
-  const hlo_named_attr_t attr = {HLO_ATTR_slice_sizes, hlo_attr_ints(p->module, type->rank, dims)};
-  return hlo_build_node(p->at, HLO_OP_dynamic_slice,
-                        hlo_type_with_dims(p->module, type, type->rank, dims), type->rank + 1,
-                        operands, 1, &attr);
+  return hlo_build_dynamic_slice(p->at, hlo_type_with_dims(p->module, type, type->rank, dims),
+                                 buffer, indices);
 }
 
 hlo_value_t* hlo_build_range_mask(hlo_partitioner_t* p, const hlo_dim_exchange_t* x,

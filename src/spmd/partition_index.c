@@ -298,13 +298,7 @@ static hlo_value_t* pad_cuts(dynamic_slices_t* s, hlo_value_t* value, hlo_value_
 
 // Builds a dynamic slice of `type`.
 static hlo_value_t* build_slice(dynamic_slices_t* s, const hlo_type_t* type, hlo_value_t* value) {
-  hlo_partitioner_t* p = s->plan->p;
-  hlo_value_t* operands[HLO_RANK_MAX + 1] = {value};
-  if (!value || !type) return NULL;
-  memcpy(&operands[1], s->starts, type->rank * sizeof *operands);
-  const hlo_named_attr_t attr = {HLO_ATTR_slice_sizes,
-                                 hlo_attr_ints(p->module, type->rank, type->dims)};
-  return hlo_build_node(p->at, HLO_OP_dynamic_slice, type, type->rank + 1, operands, 1, &attr);
+  return hlo_build_dynamic_slice(s->plan->p->at, type, value, s->starts);
 }
 
 // Leaves the operand of a dynamic slice divided where its owners can send the slice with fewer
@@ -380,11 +374,7 @@ static hlo_value_t* keep_other_elements(dynamic_slices_t* s, hlo_value_t* value,
 }
 
 static hlo_value_t* build_update(dynamic_slices_t* s, hlo_value_t* value, hlo_value_t* update) {
-  hlo_value_t* operands[HLO_RANK_MAX + 2] = {value, update};
-  if (!value || !update) return NULL;
-  memcpy(&operands[2], s->starts, value->type->rank * sizeof *operands);
-  return hlo_build_node(s->plan->p->at, HLO_OP_dynamic_update_slice, value->type,
-                        value->type->rank + 2, operands, 0, NULL);
+  return hlo_build_dynamic_update_slice(s->plan->p->at, value, update, s->starts);
 }
 
 hlo_status_t hlo_partition_update_slice(hlo_op_plan_t* plan) {

@@ -206,14 +206,11 @@ static bool set_position(hlo_transfers_t* t, uint32_t rank, const int64_t* posit
 static hlo_value_t* slice_at(hlo_transfers_t* t, hlo_value_t* value, const int64_t* firsts,
                              int64_t length) {
   hlo_partitioner_t* p = t->p;
-  const uint32_t rank = value->type->rank;
-  hlo_value_t* operands[HLO_RANK_MAX + 1] = {value};
+  hlo_value_t* starts[HLO_RANK_MAX];
   const hlo_type_t* type = hlo_type_with_dim(p->module, value->type, t->dim, length);
   if (!type || type == value->type) return type ? value : NULL;
-  const hlo_named_attr_t attr = {HLO_ATTR_slice_sizes, hlo_attr_ints(p->module, rank, type->dims)};
-  return set_position(t, rank, firsts, &operands[1])
-             ? hlo_build_node(p->at, HLO_OP_dynamic_slice, type, rank + 1, operands, 1, &attr)
-             : NULL;
+  if (!set_position(t, type->rank, firsts, starts)) return NULL;
+  return hlo_build_dynamic_slice(p->at, type, value, starts);
 }
 
 // Returns what a device sends in a round.
@@ -275,12 +272,9 @@ static hlo_value_t* put(hlo_transfers_t* t, const transfer_round_t* round, hlo_v
     if (!arrived) return NULL;
   }
   if (arrived->type == range->type) return arrived;
-  hlo_value_t* operands[HLO_RANK_MAX + 2] = {range, arrived};
-  const uint32_t rank = range->type->rank;
-  return set_position(t, rank, round->positions, &operands[2])
-             ? hlo_build_node(p->at, HLO_OP_dynamic_update_slice, range->type, rank + 2, operands,
-                              0, NULL)
-             : NULL;
+  hlo_value_t* starts[HLO_RANK_MAX];
+  if (!set_position(t, range->type->rank, round->positions, starts)) return NULL;
+  return hlo_build_dynamic_update_slice(p->at, range, arrived, starts);
 }
 
 hlo_value_t* hlo_transfers_build(hlo_transfers_t* t, uint32_t operands, hlo_value_t* const* values,

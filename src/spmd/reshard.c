@@ -142,14 +142,13 @@ static bool slice_step(resharding_t* r) {
   }
   pad(r, before);
   if (!r->value) return false;
-  hlo_value_t* operands[HLO_RANK_MAX + 1] = {r->value};
+  hlo_value_t* starts[HLO_RANK_MAX];
   for (uint32_t d = 0; d < r->rank; ++d) {
     const uint8_t* run = &r->target[d].axes[r->dims[d].count];
-    operands[d + 1] = hlo_scaled_index(p, hlo_axis_index(p, run, counts[d]), sizes[d]);
+    starts[d] = hlo_scaled_index(p, hlo_axis_index(p, run, counts[d]), sizes[d]);
   }
-  const hlo_named_attr_t attr = {HLO_ATTR_slice_sizes, hlo_attr_ints(p->module, r->rank, sizes)};
   const hlo_type_t* type = hlo_type_with_dims(p->module, r->type, r->rank, sizes);
-  r->value = hlo_build_node(p->at, HLO_OP_dynamic_slice, type, r->rank + 1, operands, 1, &attr);
+  r->value = hlo_build_dynamic_slice(p->at, type, r->value, starts);
   for (uint32_t d = 0; d < r->rank; ++d) append_run(r, d, counts[d]);
   return true;
 }
@@ -248,7 +247,7 @@ static bool permute_step(resharding_t* r) {
 static void fill_with_zeros(resharding_t* r, hlo_axis_set_t axes) {
   hlo_partitioner_t* p = r->p;
   if (!r->value) return;
-  hlo_value_t* operands[HLO_RANK_MAX + 2] = {NULL, r->value};
+  hlo_value_t* starts[HLO_RANK_MAX];
   int64_t sizes[HLO_RANK_MAX];
   hlo_axis_set_t filled = 0;
   for (uint32_t d = 0; d < r->rank; ++d) {
@@ -261,15 +260,14 @@ static void fill_with_zeros(resharding_t* r, hlo_axis_set_t axes) {
     const uint32_t count = have->count - first;
     const int64_t size = r->value->type->dims[d];
     filled |= hlo_axis_set(&have->axes[first], count);
-    operands[d + 2] = hlo_scaled_index(p, hlo_axis_index(p, &have->axes[first], count), size);
+    starts[d] = hlo_scaled_index(p, hlo_axis_index(p, &have->axes[first], count), size);
     sizes[d] = size * hlo_grid_size(p->grid, &have->axes[first], count);
     have->count = first;
   }
   if (!filled) return;
   const hlo_type_t* type = hlo_type_with_dims(p->module, r->type, r->rank, sizes);
-  operands[0] = type ? hlo_build_identity(p, HLO_OP_add, type) : NULL;
-  r->value =
-      hlo_build_node(p->at, HLO_OP_dynamic_update_slice, type, r->rank + 2, operands, 0, NULL);
+  hlo_value_t* zeros = type ? hlo_build_identity(p, HLO_OP_add, type) : NULL;
+  r->value = hlo_build_dynamic_update_slice(p->at, zeros, r->value, starts);
   r->unreduced |= filled;
   for (uint32_t d = 0; d < r->rank; ++d) cut_whole(r, d);
 }

@@ -143,9 +143,9 @@ static hlo_value_t* build_reduced(hlo_node_t* at, const filling_t* f, hlo_value_
   value = &reduce->results[0];
   if (dtype != part->dtype) value = hlo_build_convert(at, part->dtype, value);
   if (is_whole || !value) return value;
-  hlo_value_t* operands[2 + HLO_RANK_MAX] = {all, value};
-  for (uint32_t d = 0; d < rank; ++d) operands[2 + d] = build_position(at, f, d);
-  return hlo_build_node(at, HLO_OP_dynamic_update_slice, all->type, 2 + rank, operands, 0, NULL);
+  hlo_value_t* starts[HLO_RANK_MAX];
+  for (uint32_t d = 0; d < rank; ++d) starts[d] = build_position(at, f, d);
+  return hlo_build_dynamic_update_slice(at, all, value, starts);
 }
 
 static hlo_status_t sink(hlo_pass_ctx_t* ctx, const filling_t* f) {

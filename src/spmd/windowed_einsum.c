@@ -260,11 +260,9 @@ static hlo_value_t* build_position(const einsum_t* e, hlo_node_t* at) {
   if (!table || !number || !row || !item || !scalar) return NULL;
   for (uint32_t i = 0; i < p->count; ++i) table[i] = e->groups->positions[i];
   const hlo_op_t op = p->partitions > 1 ? HLO_OP_partition_id : HLO_OP_replica_id;
-  hlo_value_t* operands[] = {hlo_build_integers(at, row, table),
-                             hlo_build_node(at, op, number, 0, NULL, 0, NULL)};
-  const hlo_named_attr_t sizes = {HLO_ATTR_slice_sizes, hlo_attr_ints(module, 1, &one)};
-  hlo_value_t* entry = hlo_build_node(at, HLO_OP_dynamic_slice, item, 2, operands, 1, &sizes);
-  return entry ? hlo_build_reshape(at, scalar, entry) : NULL;
+  hlo_value_t* positions = hlo_build_integers(at, row, table);
+  hlo_value_t* process = hlo_build_node(at, op, number, 0, NULL, 0, NULL);
+  return hlo_build_reshape(at, scalar, hlo_build_dynamic_slice(at, item, positions, &process));
 }
 
 // Returns the number of the part that the process computes `step` steps after its own.
@@ -288,22 +286,17 @@ static bool build_starts(hlo_node_t* at, const hlo_type_t* part, int64_t dim, hl
 static hlo_value_t* take_part(const einsum_t* e, hlo_node_t* at, hlo_value_t* value, int64_t dim,
                               hlo_value_t* owner) {
   if (dim == NO_DIM) return value;
-  hlo_value_t* operands[1 + HLO_RANK_MAX] = {value};
+  hlo_value_t* starts[HLO_RANK_MAX];
   const hlo_type_t* type = part_type(e, value->type, dim);
-  if (!type || !build_starts(at, type, dim, owner, &operands[1])) return NULL;
-  const hlo_named_attr_t sizes = {HLO_ATTR_slice_sizes,
-                                  hlo_attr_ints(at->parent->module, type->rank, type->dims)};
-  return hlo_build_node(at, HLO_OP_dynamic_slice, type, 1 + type->rank, operands, 1, &sizes);
+  if (!type || !build_starts(at, type, dim, owner, starts)) return NULL;
+  return hlo_build_dynamic_slice(at, type, value, starts);
 }
 
 static hlo_value_t* put_part(hlo_node_t* at, int64_t dim, hlo_value_t* all, hlo_value_t* part,
                              hlo_value_t* owner) {
-  hlo_value_t* operands[2 + HLO_RANK_MAX] = {all, part};
-  if (!all || !part || !build_starts(at, part->type, dim, owner, &operands[2])) {
-    return NULL;
-  }
-  return hlo_build_node(at, HLO_OP_dynamic_update_slice, all->type, 2 + all->type->rank, operands,
-                        0, NULL);
+  hlo_value_t* starts[HLO_RANK_MAX];
+  if (!all || !part || !build_starts(at, part->type, dim, owner, starts)) return NULL;
+  return hlo_build_dynamic_update_slice(at, all, part, starts);
 }
 
 // Builds the product of a part of the divided operand.
