@@ -79,6 +79,43 @@ PRODUCT = """kernel product version 3 {
 }
 """
 
+# Elements of 4 bits, which the GPU has packed; only the family of 12.0 multiplies them.
+NARROW = """kernel narrow version 4 {
+  buffer f4e2m1fn[16, 64]
+  buffer f4e2m1fn[8, 64]
+  buffer f8e4m3fn[16, 4]
+  buffer f8e4m3fn[8, 4]
+  buffer f32[16, 8] out
+  buffer f4e2m1fn[16, 64] out
+  %0 = reference 0 : f4e2m1fn[16, 64]
+  %1 = reference 1 : f4e2m1fn[8, 64]
+  %2 = reference 2 : f8e4m3fn[16, 4]
+  %3 = reference 3 : f8e4m3fn[8, 4]
+  %4 = reference 4 : f32[16, 8]
+  %5 = reference 5 : f4e2m1fn[16, 64]
+  %6 = constant 0x00000000 : f32
+  parallel d0 = 0..1 by 1 {
+    %7 = alloc accumulator : f32[16, 8]
+    %8 = alloc near : f4e2m1fn[16, 64]
+    %9 = alloc near : f4e2m1fn[8, 64]
+    %10 = alloc near : f8e4m3fn[16, 4]
+    %11 = alloc near : f8e4m3fn[8, 4]
+    for d1 = 0..16 by 16 {
+      for d2 = 0..8 by 8 {
+        ref_store [d1, d2] %7, %6
+      }
+    }
+    copy %0, %8
+    copy %1, %9
+    copy %2, %10
+    copy %3, %11
+    scaled_mma [1] x [1] %7, %8, %9, %10, %11
+    copy %7, %4
+    copy %8, %5
+  }
+}
+"""
+
 FUNCTIONS = ["cuInit", "cuDeviceGet", "cuDeviceGetAttribute", "cuDeviceGetName", "cuDevicePrimaryCtxRetain",
              "cuCtxSetCurrent", "cuCtxSynchronize", "cuModuleLoadData", "cuModuleUnload", "cuModuleGetFunction",
              "cuFuncSetAttribute", "cuMemAlloc_v2", "cuMemFree_v2", "cuMemcpyHtoD_v2", "cuMemcpyDtoH_v2",
@@ -92,7 +129,7 @@ class LauncherTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
         (self.folder / "libcuda.so.1").symlink_to(DRIVER)
-        for name, text in (("elementwise", ELEMENTWISE), ("rows", ROWS), ("product", PRODUCT)):
+        for name, text in (("elementwise", ELEMENTWISE), ("rows", ROWS), ("product", PRODUCT), ("narrow", NARROW)):
             (self.folder / f"{name}.tile").write_text(text, encoding="utf-8")
 
     def launch(self, *kernels, expected=0, **settings):
@@ -141,6 +178,10 @@ class LauncherTest(unittest.TestCase):
         said = self.launch("product", capability=120, expected=1, log=self.folder / "log")
         self.assertRegex(said, r"needs \d+ bytes of near memory, 101376 are available")
         self.assertNotIn("cuModuleLoadData", (self.folder / "log").read_text(encoding="utf-8"))
+
+    def test_packed_elements(self):
+        self.assertRegex(self.launch("narrow", capability=120), r"narrow +ok: ")
+        self.assertRegex(self.launch("narrow", capability=90), r"narrow +skipped: .*multiplies no scaled operands")
 
     def test_wrong_results(self):
         self.assertRegex(self.launch("elementwise", "rows", expected=1, wrong=1), r"elementwise +WRONG: (.|\n)+rows +WRONG: ")

@@ -208,19 +208,58 @@ static void read_launches(job_t* job, void* module, const char* text) {
   }
 }
 
+// Scales of elements of 4 bits have no sign.
+static void clear_signs(const hlo_tile_buffer_t* buffer, uint8_t* elements) {
+  enum { SIGN = 0x80 };
+  if (buffer->dtype != HLO_DTYPE_F8E4M3FN) return;
+  for (int64_t i = 0; i < buffer->element_count; ++i) elements[i] &= (uint8_t)~SIGN;
+}
+
+// The GPU has elements of 2 or 4 bits packed.
 static void make_buffers(job_t* job) {
   uint64_t seed = 1;
+  bool has_scales = false;
+  for (uint32_t i = 0; i < job->kernel->buffer_count; ++i) {
+    has_scales |= job->kernel->buffers[i].dtype == HLO_DTYPE_F4E2M1FN;
+  }
   for (uint32_t i = 0; i < job->kernel->buffer_count; ++i) {
     const hlo_tile_buffer_t* buffer = &job->kernel->buffers[i];
     const size_t count = (size_t)buffer->element_count;
-    job->bytes[i] = count * hlo_dtype_size_bytes(buffer->dtype);
-    job->host[i] = hlo_mem_alloc_zeroed(job->bytes[i]);
-    job->results[i] = hlo_mem_alloc_zeroed(job->bytes[i]);
+    const size_t host_bytes = count * hlo_dtype_size_bytes(buffer->dtype);
+    job->bytes[i] = hlo_dtype_packed_size_bytes(buffer->dtype, count);
+    job->host[i] = hlo_mem_alloc_zeroed(host_bytes);
+    job->results[i] = hlo_mem_alloc_zeroed(host_bytes);
     if (!job->host[i] || !job->results[i]) fail(hlo_resource_exhausted("memory for buffers"));
     if (!buffer->is_output) hlo_dtype_fill_random(buffer->dtype, job->host[i], count, &seed);
+    if (has_scales) clear_signs(buffer, job->host[i]);
+    const bool is_packed = job->bytes[i] < host_bytes;
+    if (is_packed) hlo_dtype_pack(buffer->dtype, job->host[i], job->results[i], count);
     call(driver.alloc(&job->device[i], job->bytes[i]), "cuMemAlloc");
-    call(driver.to_device(job->device[i], job->host[i], job->bytes[i]), "cuMemcpyHtoD");
+    call(
+        driver.to_device(job->device[i], is_packed ? job->results[i] : job->host[i], job->bytes[i]),
+        "cuMemcpyHtoD");
   }
+}
+
+// Returns the bytes of all buffers.
+static double fetch_results(job_t* job) {
+  double bytes = 0;
+  for (uint32_t i = 0; i < job->kernel->buffer_count; ++i) {
+    const hlo_tile_buffer_t* buffer = &job->kernel->buffers[i];
+    const size_t count = (size_t)buffer->element_count;
+    uint8_t* to = job->results[i];
+    bytes += (double)job->bytes[i];
+    if (job->bytes[i] == count * hlo_dtype_size_bytes(buffer->dtype)) {
+      call(driver.to_host(to, job->device[i], job->bytes[i]), "cuMemcpyDtoH");
+      continue;
+    }
+    uint8_t* packed = hlo_mem_alloc_zeroed(job->bytes[i]);
+    if (!packed) fail(hlo_resource_exhausted("memory for buffers"));
+    call(driver.to_host(packed, job->device[i], job->bytes[i]), "cuMemcpyDtoH");
+    hlo_dtype_unpack(buffer->dtype, packed, to, count);
+    hlo_mem_free(packed);
+  }
+  return bytes;
 }
 
 static void free_buffers(job_t* job) {
@@ -363,11 +402,7 @@ static bool run_kernel(const char* path, const hlo_ptx_target_t* target, double 
   run_on_processor(&job, interprets);
   launch_all(&job);
   call(driver.synchronize(), "cuCtxSynchronize");
-  double bytes = 0;
-  for (uint32_t i = 0; i < job.kernel->buffer_count; ++i) {
-    call(driver.to_host(job.results[i], job.device[i], job.bytes[i]), "cuMemcpyDtoH");
-    bytes += (double)job.bytes[i];
-  }
+  const double bytes = fetch_results(&job);
   const double error = largest_error(&job), bound = bound_of(&job);
   const double milliseconds = milliseconds_of(&job);
   const bool is_good = error <= bound;

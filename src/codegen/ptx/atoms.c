@@ -34,23 +34,22 @@ static const atom_row_t kAtoms[] = {
     .sum = sum_layout},                                                             \
    90,                                                                              \
    80},
-#define HLO_PTX_SCALED_ATOM(types, left, right_type)                                            \
-  {{.name =                                                                                     \
-        "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32." types \
-        ".f32.ue8m0",                                                                           \
-    .op = HLO_TILE_ATOM_PRODUCT,                                                                \
-    .operand = HLO_DTYPE_##left,                                                                \
-    .result = HLO_DTYPE_F32,                                                                    \
-    .right = HLO_DTYPE_##right_type,                                                            \
-    .scale = HLO_DTYPE_F8E8M0FNU,                                                               \
-    .block = 32,                                                                                \
-    .rows = 16,                                                                                 \
-    .columns = 8,                                                                               \
-    .depth = 32,                                                                                \
-    .a = HLO_PTX_A8,                                                                            \
-    .b = HLO_PTX_B8,                                                                            \
-    .sum = HLO_PTX_SUM},                                                                        \
-   120,                                                                                         \
+#define HLO_PTX_SCALED_ATOM(form, types, left_type, right_type, scales, elements, steps, \
+                            left_layout, right_layout)                                   \
+  {{.name = "mma.sync.aligned.m16n8k" form ".f32." types,                                \
+    .op = HLO_TILE_ATOM_PRODUCT,                                                         \
+    .operand = HLO_DTYPE_##left_type,                                                    \
+    .result = HLO_DTYPE_F32,                                                             \
+    .right = HLO_DTYPE_##right_type,                                                     \
+    .scale = HLO_DTYPE_##scales,                                                         \
+    .block = elements,                                                                   \
+    .rows = 16,                                                                          \
+    .columns = 8,                                                                        \
+    .depth = steps,                                                                      \
+    .a = left_layout,                                                                    \
+    .b = right_layout,                                                                   \
+    .sum = HLO_PTX_SUM},                                                                 \
+   120,                                                                                  \
    87},
 #include "codegen/ptx/mma.def"
 };

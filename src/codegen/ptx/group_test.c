@@ -12,12 +12,15 @@
 
 enum { MOST_BUFFERS = 8, TEXT_BYTES = 8192 };
 
-static void fill(const hlo_tile_buffer_t* buffer, uint32_t seed, uint8_t* elements) {
+// has_scales: types of 8 bits are scales of narrower elements, which are not negative.
+static void fill(const hlo_tile_buffer_t* buffer, uint32_t seed, bool has_scales,
+                 uint8_t* elements) {
   const size_t size = hlo_dtype_size_bytes(buffer->dtype);
   for (int64_t i = 0; i < buffer->element_count; ++i) {
     const int32_t value = (int32_t)((((uint32_t)i + seed) * 2654435761u >> 16) % 7);
     const bool is_unsigned = hlo_dtype_is_unsigned(buffer->dtype);
-    const bool is_scale = buffer->dtype == HLO_DTYPE_F8E8M0FNU;
+    const bool is_scale = buffer->dtype == HLO_DTYPE_F8E8M0FNU ||
+                          (has_scales && hlo_dtype_info(buffer->dtype)->bits == 8);
     hlo_dtype_store_double(
         buffer->dtype, elements + (size_t)i * size,
         is_scale ? ldexp(1, value - 3) : (double)(is_unsigned ? value : value - 3));
@@ -79,15 +82,21 @@ static outcome_t run_both(const char* kernel_text, const char* target_name,
   uint64_t params[MOST_BUFFERS];
   uint8_t* expected[MOST_BUFFERS];
   outcome_t outcome = {0};
+  const bool has_scales = kernel->buffers[0].dtype == HLO_DTYPE_F4E2M1FN;
   for (uint32_t i = 0; i < kernel->buffer_count; ++i) {
     const hlo_tile_buffer_t* buffer = &kernel->buffers[i];
     const size_t bytes = (size_t)buffer->element_count * hlo_dtype_size_bytes(buffer->dtype);
     uint8_t* own = hlo_arena_alloc_zeroed(&arena, bytes + 64);
     own += 64 - (uintptr_t)own % 64;
-    if (!buffer->is_output) fill(buffer, i, own);
+    if (!buffer->is_output) fill(buffer, i, has_scales, own);
     expected[i] = hlo_arena_alloc_zeroed(&arena, bytes);
     params[i] = (uintptr_t)own;
     buffers[i] = buffer->is_output ? expected[i] : own;
+    if (hlo_dtype_packed_size_bytes(buffer->dtype, 8) == 8 || buffer->is_output) continue;
+    uint8_t* packed = hlo_arena_alloc_zeroed(&arena, bytes + 64);
+    packed += 64 - (uintptr_t)packed % 64;
+    hlo_dtype_pack(buffer->dtype, own, packed, (size_t)buffer->element_count);
+    params[i] = (uintptr_t)packed;
   }
   hlo_tile_meaning_t meaning = MEANING;
   meaning.map = map_more;
@@ -102,6 +111,14 @@ static outcome_t run_both(const char* kernel_text, const char* target_name,
     const hlo_tile_buffer_t* buffer = &kernel->buffers[i];
     const size_t size = hlo_dtype_size_bytes(buffer->dtype);
     if (!buffer->is_output) continue;
+    if (hlo_dtype_packed_size_bytes(buffer->dtype, 8) < 8) {
+      uint8_t* packed = hlo_arena_alloc_zeroed(&arena, (size_t)buffer->element_count);
+      const size_t count = (size_t)buffer->element_count;
+      hlo_dtype_pack(buffer->dtype, expected[i], packed, count);
+      const size_t bytes = hlo_dtype_packed_size_bytes(buffer->dtype, count);
+      outcome.different += memcmp((const void*)(uintptr_t)params[i], packed, bytes) != 0;
+      continue;
+    }
     for (int64_t n = 0; n < buffer->element_count; ++n) {
       const uint8_t* result = (const uint8_t*)(uintptr_t)params[i];
       const double error =
@@ -482,6 +499,11 @@ static const scaled_t kScaled[] = {
     {"f8e4m3fn", "f8e4m3fn", "f8e8m0fnu", 32, 32, 512, 128, 3, 32},
     {"f8e4m3fn", "f8e5m2", "f8e8m0fnu", 16, 24, 128, 64, 2, 32},
     {"f8e5m2", "f8e4m3fn", "f8e8m0fnu", 64, 16, 64, 32, 1, 32},
+    {"f8e4m3fn", "f8e4m3fn", "f8e8m0fnu", 16, 8, 512, 256, 2, 32},
+    {"f4e2m1fn", "f4e2m1fn", "f8e8m0fnu", 32, 32, 512, 256, 2, 32},
+    {"f4e2m1fn", "f4e2m1fn", "f8e8m0fnu", 16, 24, 128, 64, 1, 32},
+    {"f4e2m1fn", "f4e2m1fn", "f8e4m3fn", 32, 16, 512, 128, 3, 16},
+    {"f4e2m1fn", "f4e2m1fn", "f8e4m3fn", 64, 8, 64, 64, 1, 16},
 };
 
 static void test_scaled_products(void** state) {
@@ -489,7 +511,11 @@ static void test_scaled_products(void** state) {
   for (size_t i = 0; i < sizeof kScaled / sizeof *kScaled; ++i) {
     char text[TEXT_BYTES];
     scaled_text(&kScaled[i], text);
-    const outcome_t outcome = run_both(text, "sm_120a", NULL, "kind::mxf8f6f4.block_scale");
+    const bool is_packed = strncmp(kScaled[i].left, "f4", 2) == 0;
+    const outcome_t outcome = run_both(text, "sm_120a", NULL,
+                                       !is_packed               ? "kind::mxf8f6f4.block_scale"
+                                       : kScaled[i].block == 32 ? "kind::mxf4.block_scale"
+                                                                : "kind::mxf4nvf4.block_scale");
     assert_int_equal(outcome.races, 0);
     assert_int_equal(outcome.different, 0);
   }
@@ -508,6 +534,44 @@ static void expect_no_scaled(const scaled_t* product, const char* target_name, c
   hlo_status_release(status);
 }
 
+static void expect_no_packed(const char* body, const char* part) {
+  HLO_SCOPED_ARENA arena = {0};
+  HLO_SCOPED_STRBUF out = {0};
+  hlo_ptx_target_t target;
+  char text[TEXT_BYTES];
+  snprintf(text, sizeof text,
+           "kernel packed version 4 {\n buffer f4e2m1fn[8, 64]\n buffer f4e2m1fn[8, 64] out\n"
+           " %%0 = reference 0 : f4e2m1fn[8, 64]\n %%1 = reference 1 : f4e2m1fn[8, 64]\n"
+           " parallel d0 = 0..2 by 1 {\n  %%2 = alloc near : f4e2m1fn[8, 32]\n%s }\n}\n",
+           body);
+  hlo_test_check(hlo_ptx_target_parse("sm_80", &target));
+  hlo_status_t status = hlo_ptx_emit_tile(hlo_test_parsed(&arena, text), &target, NULL, &out);
+  assert_int_equal(hlo_status_code(status), HLO_STATUS_UNIMPLEMENTED);
+  if (!strstr(hlo_status_message(status), part)) fail_msg("%s", hlo_status_message(status));
+  hlo_status_release(status);
+}
+
+// Packed elements are copied by bytes; what would divide a byte is refused.
+static void test_packed_elements(void** state) {
+  (void)state;
+  static const char copies[] =
+      "kernel packed version 4 {\n buffer f4e2m1fn[8, 64]\n buffer f4e2m1fn[8, 64] out\n"
+      " %0 = reference 0 : f4e2m1fn[8, 64]\n %1 = reference 1 : f4e2m1fn[8, 64]\n"
+      " parallel d0 = 0..2 by 1 {\n  %2 = alloc near : f4e2m1fn[8, 32]\n"
+      "  %3 = slice [0, 32*d0] sizes [8, 32] %0 : f4e2m1fn[8, 32]\n  copy %3, %2\n"
+      "  %4 = slice [0, 32 + -32*d0] sizes [8, 32] %1 : f4e2m1fn[8, 32]\n  copy %2, %4\n }\n}\n";
+  compare(copies, "cp.async");
+  expect_no_packed(
+      "  %3 = slice [0, 1 + 30*d0] sizes [8, 32] %0 : f4e2m1fn[8, 32]\n  copy %3, %2\n",
+      "do not begin and end between bytes");
+  expect_no_packed("  %3 = slice [d0, 0] sizes [1, 3] %0 : f4e2m1fn[1, 3]\n", "no whole bytes");
+  expect_no_packed("  %3 = load 0 [d0] : f4e2m1fn\n  store 1 [d0] %3\n",
+                   "single ones are not accessed");
+  expect_no_packed("  %3 = ref_load [d0, 0] %2 : f4e2m1fn\n  ref_store [d0, 1] %2, %3\n",
+                   "only copies and scaled products");
+  expect_no_packed("  %3 = transpose [1, 0] %2 : f4e2m1fn[32, 8]\n", "only slices");
+}
+
 // Other types, blocks and targets are refused with what there is.
 static void test_refused_scaled_products(void** state) {
   (void)state;
@@ -521,11 +585,12 @@ static void test_refused_scaled_products(void** state) {
   other = kScaled[0];
   other.block = 16;
   expect_no_scaled(&other, "sm_120a", "with f8e8m0fnu of 16; the target");
-  other = (scaled_t){"f4e2m1fn", "f4e2m1fn", "f8e4m3fn", 32, 32, 512, 128, 3, 16};
-  expect_no_scaled(&other, "sm_120a", "f4e2m1fn by f4e2m1fn with f8e4m3fn of 16; the target");
+  other = (scaled_t){"f4e2m1fn", "f4e2m1fn", "f8e4m3fn", 32, 32, 512, 128, 3, 32};
+  expect_no_scaled(&other, "sm_120a", "f4e2m1fn by f4e2m1fn with f8e4m3fn of 32; the target");
   other = kScaled[0];
-  other.part = other.steps;  // rows of 16 scales
-  expect_no_scaled(&other, "sm_120a", "or scales of 1, 2 or 4");
+  other.steps = 384;
+  other.part = 192;  // rows of 6 scales
+  expect_no_scaled(&other, "sm_120a", "or scales of 1, 2 or whole words");
 }
 
 // ---- atoms -------------------------------------------------------------------------------------
@@ -556,7 +621,7 @@ static void check_layout(const char* text, int64_t warps, int64_t slots) {
 static void test_atoms(void** state) {
   (void)state;
   static const char* const targets[] = {"sm_75", "sm_80", "sm_90a", "sm_120a"};
-  static const uint32_t counts[] = {0, 5, 11, 10};
+  static const uint32_t counts[] = {0, 5, 11, 12};
   for (size_t i = 0; i < sizeof targets / sizeof *targets; ++i) {
     hlo_ptx_target_t target;
     hlo_tile_atom_t atoms[HLO_TILE_MAX_ATOMS];
@@ -631,6 +696,7 @@ int main(void) {
       cmocka_unit_test(test_attention),
       cmocka_unit_test(test_scaled_products),
       cmocka_unit_test(test_refused_scaled_products),
+      cmocka_unit_test(test_packed_elements),
       cmocka_unit_test(test_rows),
       cmocka_unit_test(test_waits_are_needed),
       cmocka_unit_test(test_transposes),

@@ -335,6 +335,7 @@ hlo_status_t hlo_ptx_emit_tile(const hlo_tile_kernel_t* kernel, const hlo_ptx_ta
   m.target.has_bulk_copies = target->capability >= FIRST_WITH_BULK_COPIES;
   m.target.tile.atom_count = hlo_ptx_atoms(target, m.options->allows_tf32, m.target.tile.atoms);
   HLO_TRY(hlo_tile_check_lowering(kernel, &m.target));
+  HLO_TRY(hlo_tile_pack_elements(kernel, &arena, &m.kernel));
   HLO_TRY(hlo_vir_module_create(&m.vir));
   hlo_status_t status = emit_phases(&m, target);
   hlo_vir_module_release(m.vir);

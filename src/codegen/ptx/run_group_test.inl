@@ -151,6 +151,7 @@ static double ptx_element(const char* type, uint64_t bits) {
   const hlo_dtype_t dtype = strcmp(type, "f16") == 0    ? HLO_DTYPE_F16
                             : strcmp(type, "bf16") == 0 ? HLO_DTYPE_BF16
                             : strcmp(type, "tf32") == 0 ? HLO_DTYPE_F32
+                            : strcmp(type, "e2m1") == 0 ? HLO_DTYPE_F4E2M1FN
                             : strcmp(type, "e4m3") == 0 ? HLO_DTYPE_F8E4M3FN
                                                         : HLO_DTYPE_F8E5M2;
   return hlo_dtype_load_double(dtype, &bits);
@@ -170,13 +171,15 @@ static void ptx_place_b(uint32_t bits, uint32_t lane, uint32_t i, uint32_t* k, u
   *column = lane / 4;
 }
 
-// The scale in a byte of a thread's word: a power of two. After the word come the byte and the
-// thread among four, in units of `threads`.
-static double ptx_scale(ptx_run_t* run, const ptx_insn_t* insn, uint32_t at, uint32_t thread,
-                        uint32_t threads) {
+// The scale in a byte of a thread's word: a power of two, or a float without sign. After the word
+// come the byte of the first one and the thread among four, in units of `threads`.
+static double ptx_scale(ptx_run_t* run, const ptx_insn_t* insn, uint32_t at, uint32_t number,
+                        uint32_t thread, uint32_t threads) {
   thread += (uint32_t)insn->words[at + 2] * threads;
   const uint64_t word = *ptx_register_of(run, insn, at, thread);
-  return ldexp(1, (int)(word >> 8 * insn->words[at + 1] & 0xff) - 127);
+  const uint64_t byte = word >> 8 * (insn->words[at + 1] + number) & 0xff;
+  assert_true(insn->words[at + 1] + number < 4);
+  return ptx_has(insn, "ue4m3") ? ptx_element("e4m3", byte & 0x7f) : ldexp(1, (int)byte - 127);
 }
 
 static void ptx_multiply(ptx_run_t* run, const ptx_insn_t* insn, uint32_t first) {
@@ -187,7 +190,9 @@ static void ptx_multiply(ptx_run_t* run, const ptx_insn_t* insn, uint32_t first)
   const bool is_float = insn->parts[types][0] == 'f';
   const uint32_t bits = strcmp(left, "tf32") == 0                               ? 32
                         : strcmp(left, "f16") == 0 || strcmp(left, "bf16") == 0 ? 16
+                        : strcmp(left, "e2m1") == 0                             ? 4
                                                                                 : 8;
+  const uint32_t scales = ptx_has(insn, "scale_vec::4X") ? 4 : ptx_has(insn, "scale_vec::2X") ? 2 : 1;
   static double a[ROWS][STEPS], b[STEPS][COLUMNS];
   const uint32_t per = 32 / bits, steps = 8 * per;
   const uint64_t mask = bits == 32 ? UINT32_MAX : (UINT64_C(1) << bits) - 1;
@@ -207,8 +212,11 @@ static void ptx_multiply(ptx_run_t* run, const ptx_insn_t* insn, uint32_t first)
   }
   for (uint32_t row = 0; is_scaled && row < ROWS; ++row) {
     for (uint32_t k = 0; k < steps; ++k) {
-      a[row][k] *= ptx_scale(run, insn, SUMS + LEFT + RIGHT + SUMS, first + row % 8 * 4 + row / 8, 2);
-      if (row < COLUMNS) b[k][row] *= ptx_scale(run, insn, insn->operand_count - 3, first + row * 4, 1);
+      const uint32_t number = k * scales / steps;
+      a[row][k] *= ptx_scale(run, insn, SUMS + LEFT + RIGHT + SUMS, number,
+                             first + row % 8 * 4 + row / 8, 2);
+      if (row >= COLUMNS) continue;
+      b[k][row] *= ptx_scale(run, insn, insn->operand_count - 3, number, first + row * 4, 1);
     }
   }
   for (uint32_t lane = 0; lane < PTX_WARP_THREADS; ++lane) {

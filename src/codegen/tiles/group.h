@@ -62,9 +62,18 @@ typedef struct hlo_tile_group {
 /// own, products, or reductions and tiles that are long enough for a warp.
 bool hlo_tile_suits_group(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* phase);
 
-/// Plans a phase. near_bytes: the most near memory that a group may have. blocks: one bit for each
-/// loop of which a group runs one iteration.
-/// errors: RESOURCE_EXHAUSTED with the bytes that are needed and available
+/// Returns how many elements of a type are in a byte of a GPU's memory: 4 or 2 of 2 or 4 bits, the
+/// first ones in the low bits, else 1.
+int64_t hlo_tile_packing(hlo_dtype_t dtype);
+/// Gives a kernel whose references count bytes of packed elements along their last dimension, in
+/// the arena; the kernel itself where it has none. Such elements have whole rows of bytes, which
+/// copies and scaled products access. errors: UNIMPLEMENTED naming the operation
+hlo_status_t hlo_tile_pack_elements(const hlo_tile_kernel_t* kernel, hlo_arena_t* arena,
+                                    const hlo_tile_kernel_t** out_kernel) HLO_MUST_USE;
+
+/// Plans a phase of a kernel whose elements are packed. near_bytes: the most near memory that a
+/// group may have. blocks: one bit for each loop of which a group runs one iteration. errors:
+/// RESOURCE_EXHAUSTED with the bytes that are needed and available
 hlo_status_t hlo_tile_plan_group(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* phase,
                                  const hlo_target_t* target, int64_t near_bytes, uint64_t blocks,
                                  hlo_arena_t* arena, hlo_tile_group_plan_t* out_plan) HLO_MUST_USE;

@@ -43,7 +43,7 @@ static bool find_box(const hlo_tile_op_t* copy, const hlo_tile_group_plan_t* pla
   const hlo_tile_op_t* part = copy->operands[0];
   const hlo_tile_op_t* of = part->kind == HLO_TILE_OP_slice ? part->operands[0] : NULL;
   if (!of || of->kind != HLO_TILE_OP_reference || of->ref.rank < 2) return false;
-  if (hlo_dtype_info(part->dtype)->bits % 8) return false;
+  if (hlo_dtype_info(part->dtype)->bits % 8 && hlo_tile_packing(part->dtype) == 1) return false;
   const uint32_t last = of->ref.rank - 1;
   const int64_t size = (int64_t)hlo_dtype_size_bytes(part->dtype);
   for (uint32_t i = 0; i <= last; ++i) {

@@ -92,22 +92,23 @@ int64_t hlo_tile_scale_block(const hlo_tile_op_t* mma) {
   return block;
 }
 
-bool hlo_tile_is_scaled_atom(const hlo_tile_atom_t* atom, const hlo_tile_op_t* mma) {
+bool hlo_tile_is_scaled_atom(const hlo_tile_atom_t* atom, const hlo_tile_op_t* mma,
+                             int64_t packing) {
   const hlo_dtype_t dtypes[] = {atom->result, atom->operand, atom->right, atom->scale, atom->scale};
   for (uint32_t i = 0; i < mma->operand_count; ++i) {
     if (mma->operands[i]->dtype != dtypes[i]) return false;
   }
-  return hlo_tile_scale_block(mma) == atom->block;
+  return hlo_tile_scale_block(mma) * packing == atom->block;
 }
 
-// Returns the bytes of a row of scales in near memory, 1, 2 or 4, which are loaded together; 0:
-// they cannot be.
+// Returns how many of a row of scales in near memory, 1, 2 or 4 bytes, are loaded together; 0: they
+// cannot be. Longer rows have a whole number of words.
 static int64_t scale_row_bytes(const hlo_tile_op_t* scales, uint32_t contracted) {
   int64_t strides[HLO_TILE_MAX_RANK];
   if (scales->ref.rank != 2 || !is_in_near(scales)) return 0;
   hlo_tile_ref_strides(scales, strides);
-  const int64_t bytes = scales->ref.dims[contracted];
-  const bool is_power = bytes == 1 || bytes == 2 || bytes == WORD_BYTES;
+  const int64_t row = scales->ref.dims[contracted], bytes = row % WORD_BYTES ? row : WORD_BYTES;
+  const bool is_power = row > 0 && (bytes == 1 || bytes == 2 || bytes == WORD_BYTES);
   const bool fits = is_power && (bytes == 1 || strides[contracted] == 1) &&
                     strides[!contracted] % bytes == 0 &&
                     hlo_tile_alignment_of(scales, WORD_BYTES) >= bytes;
@@ -118,9 +119,14 @@ static bool fits_scales(const hlo_tile_op_t* mma, const hlo_tile_atom_t* atom) {
   if (mma->kind != HLO_TILE_OP_scaled_mma) {
     return atom->scale == HLO_DTYPE_INVALID && mma->operands[1]->dtype == mma->operands[2]->dtype;
   }
-  return hlo_tile_is_scaled_atom(atom, mma) &&
+  return hlo_tile_is_scaled_atom(atom, mma, hlo_tile_packing(atom->operand)) &&
          scale_row_bytes(mma->operands[3], mma->dims.left_contract[0]) > 0 &&
          scale_row_bytes(mma->operands[4], mma->dims.right_contract[0]) > 0;
+}
+
+// Returns the depth of an atom as the dimensions of its operands count it.
+static int64_t depth_of(const hlo_tile_atom_t* atom) {
+  return atom->depth / hlo_tile_packing(atom->operand);
 }
 
 static bool fits_warp(const hlo_tile_op_t* mma, const hlo_tile_atom_t* atom) {
@@ -128,9 +134,9 @@ static bool fits_warp(const hlo_tile_op_t* mma, const hlo_tile_atom_t* atom) {
   const int64_t bytes = (int64_t)hlo_dtype_size_bytes(left->dtype);
   const operand_form_t a = form_of(left, mma->dims.left_contract[0]);
   const operand_form_t b = form_of(right, mma->dims.right_contract[0]);
-  return fits_scales(mma, atom) && atom->depth * bytes == ATOM_BYTES &&
-         a.depth % atom->depth == 0 && a.extent % ATOM_ROWS == 0 && b.extent % ATOM_COLUMNS == 0 &&
-         has_rows(&a, bytes, false) && has_rows(&b, bytes, true) &&
+  return fits_scales(mma, atom) && depth_of(atom) * bytes == ATOM_BYTES &&
+         a.depth % depth_of(atom) == 0 && a.extent % ATOM_ROWS == 0 &&
+         b.extent % ATOM_COLUMNS == 0 && has_rows(&a, bytes, false) && has_rows(&b, bytes, true) &&
          hlo_tile_alignment_of(left, ROW_BYTES) == ROW_BYTES &&
          hlo_tile_alignment_of(right, ROW_BYTES) == ROW_BYTES;
 }
@@ -433,7 +439,7 @@ typedef struct group_mma {
   fragment_place_t place;
   uint32_t left_register, right_register;
   uint32_t left_scales, right_scales;  // registers
-  int64_t scale_bytes;                 // of a row; 0: there are no scales
+  int64_t scale_bytes;                 // that are loaded together; 0: there are no scales
 } group_mma_t;
 
 // Loads squares; each lane has the address of one row of 16 bytes.
@@ -489,10 +495,10 @@ static void load_right(hlo_tile_emitter_t* e, const group_mma_t* m, int64_t part
                (uint32_t)parts * RIGHT_REGISTERS, is_transposed);
 }
 
-// Loads the scales of 16 rows, or 8 columns: those of an index are one word. Of each four lanes the
-// first ones have rows 0 to 7, the second ones rows 8 to 15.
+// Loads the scales of 16 rows, or 8 columns, from the first one on: those of an index are one word.
+// Of each four lanes the first ones have rows 0 to 7, the second ones rows 8 to 15.
 static void load_scales(hlo_tile_emitter_t* e, const group_mma_t* m, const hlo_tile_op_t* scales,
-                        uint32_t contracted, int64_t part, uint32_t to) {
+                        uint32_t contracted, int64_t first, int64_t part, uint32_t to) {
   const bool is_left = to < m->right_scales;
   int64_t strides[HLO_TILE_MAX_RANK];
   hlo_tile_ref_strides(scales, strides);
@@ -505,6 +511,7 @@ static void load_scales(hlo_tile_emitter_t* e, const group_mma_t* m, const hlo_t
   index = hlo_tile_plus(e, index, is_left ? m->place.row : m->place.column);
   index = hlo_tile_by_number(e, HLO_VIR_iadd, index, part * (is_left ? ATOM_ROWS : ATOM_COLUMNS));
   index = hlo_tile_by_number(e, HLO_VIR_imul, index, strides[!contracted]);
+  index = hlo_tile_by_number(e, HLO_VIR_iadd, index, first);
   hlo_vir_value_t* address = hlo_tile_plus(
       e, e->done[scales->number], hlo_tile_swizzled(e, hlo_tile_swizzle_of(e, scales), index));
   const hlo_vir_elem_t elem = m->scale_bytes == 1   ? HLO_VIR_I8
@@ -518,20 +525,22 @@ static void load_scales(hlo_tile_emitter_t* e, const group_mma_t* m, const hlo_t
   set_register(e, to, word);
 }
 
-static void load_all_scales(hlo_tile_emitter_t* e, const hlo_tile_op_t* mma, group_mma_t* m) {
+static void load_all_scales(hlo_tile_emitter_t* e, const hlo_tile_op_t* mma, group_mma_t* m,
+                            int64_t first) {
   const uint32_t left = mma->dims.left_contract[0], right = mma->dims.right_contract[0];
   m->scale_bytes = scale_row_bytes(mma->operands[3], left);
   m->left_scales = m->right_register + (uint32_t)m->place.column_parts * RIGHT_REGISTERS;
   m->right_scales = m->left_scales + (uint32_t)m->place.row_parts;
   for (int64_t i = 0; i < m->place.row_parts; ++i) {
-    load_scales(e, m, mma->operands[3], left, i, m->left_scales + (uint32_t)i);
+    load_scales(e, m, mma->operands[3], left, first, i, m->left_scales + (uint32_t)i);
   }
   for (int64_t j = 0; j < m->place.column_parts; ++j) {
-    load_scales(e, m, mma->operands[4], right, j, m->right_scales + (uint32_t)j);
+    load_scales(e, m, mma->operands[4], right, first, j, m->right_scales + (uint32_t)j);
   }
 }
 
-static void multiply(hlo_tile_emitter_t* e, const group_mma_t* m, int64_t depth) {
+// byte: of the first scale in its word
+static void multiply(hlo_tile_emitter_t* e, const group_mma_t* m, int64_t byte) {
   const hlo_tile_group_alloc_t* alloc = m->place.alloc;
   uint32_t sum = alloc->first_register;
   for (int64_t i = 0; i < m->place.row_parts; ++i) {
@@ -545,7 +554,7 @@ static void multiply(hlo_tile_emitter_t* e, const group_mma_t* m, int64_t depth)
       }
       const int64_t scales = (m->left_scales + i) | (m->right_scales + j) << NUMBER_BITS;
       hlo_vir_emit(
-          e->b, HLO_VIR_frag_scaled_mma, kVoid, alloc->atom_number | (uint32_t)depth << BYTE_SHIFT,
+          e->b, HLO_VIR_frag_scaled_mma, kVoid, alloc->atom_number | (uint32_t)byte << BYTE_SHIFT,
           (int64_t)sum | left << NUMBER_BITS | right << 2 * NUMBER_BITS | scales << 3 * NUMBER_BITS,
           0, NULL);
     }
@@ -577,14 +586,16 @@ void hlo_tile_emit_fragment_mma(hlo_tile_emitter_t* e, const hlo_tile_op_t* mma)
   }
   m.left_register = e->group->plan->register_count;
   m.right_register = m.left_register + (uint32_t)m.place.row_parts * LEFT_REGISTERS;
-  if (mma->kind == HLO_TILE_OP_scaled_mma) load_all_scales(e, mma, &m);
-  for (int64_t depth = 0; depth < m.a.depth / alloc->atom->depth; ++depth) {
+  const int64_t scales = alloc->atom->block ? alloc->atom->depth / alloc->atom->block : 0;
+  for (int64_t depth = 0; depth < m.a.depth / depth_of(alloc->atom); ++depth) {
+    const int64_t at = depth * scales;
+    if (scales && at % WORD_BYTES == 0) load_all_scales(e, mma, &m, at);
     for (int64_t i = 0; i < m.place.row_parts; ++i) load_left(e, &m, i, depth);
     for (int64_t j = 0; j < m.place.column_parts;) {
       const int64_t parts = m.place.column_parts - j > 1 ? 2 : 1;
       load_right(e, &m, j, depth, parts);
       j += parts;
     }
-    multiply(e, &m, depth);
+    multiply(e, &m, at % WORD_BYTES);
   }
 }

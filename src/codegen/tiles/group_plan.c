@@ -259,7 +259,8 @@ static hlo_status_t check_scaled(const hlo_tile_kernel_t* kernel,
     if (plan->allocs[hlo_tile_ref_root(op->operands[0])->number].is_fragment) continue;
     return hlo_unimplemented(
         "%s: scaled_mma: its sums are no accumulator whose rows are multiples of 16 and columns "
-        "of 8, or operands have no rows of 16 bytes, or scales of 1, 2 or 4, in near memory",
+        "of 8, or operands have no rows of 16 bytes, or scales of 1, 2 or whole words, in near "
+        "memory",
         kernel->name);
   }
   return hlo_ok();

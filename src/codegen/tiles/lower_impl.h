@@ -162,8 +162,10 @@ void hlo_tile_emit_print(hlo_tile_emitter_t* e, const hlo_tile_op_t* op);
 /// Returns the elements of the contraction that share a scale in a scaled_mma; 0: the operands
 /// differ in that, or other dimensions share scales, too.
 int64_t hlo_tile_scale_block(const hlo_tile_op_t* mma);
-/// Returns true if the atom has the types and blocks of a scaled_mma.
-bool hlo_tile_is_scaled_atom(const hlo_tile_atom_t* atom, const hlo_tile_op_t* mma);
+/// Returns true if the atom has the types and blocks of a scaled_mma. packing: how many elements
+/// are one of a row of its operands
+bool hlo_tile_is_scaled_atom(const hlo_tile_atom_t* atom, const hlo_tile_op_t* mma,
+                             int64_t packing);
 
 // ---- blocks and loops (lower.c, loop.c)
 

@@ -130,7 +130,7 @@ static hlo_status_t check_scaled_mma(const lowering_check_t* c, const hlo_tile_o
   for (uint32_t i = 0; i < c->target->tile.atom_count; ++i) {
     const hlo_tile_atom_t* atom = &c->target->tile.atoms[i];
     if (atom->scale == HLO_DTYPE_INVALID) continue;
-    if (hlo_tile_is_scaled_atom(atom, op)) return hlo_ok();
+    if (hlo_tile_is_scaled_atom(atom, op, 1)) return hlo_ok();
     if (known.length) hlo_strbuf_puts(&known, "; ");
     print_scaled(&known, atom->operand, atom->right, atom->scale, atom->block);
   }
