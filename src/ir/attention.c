@@ -880,6 +880,7 @@ bool hlo_attention_match(const hlo_value_t* root, bool is_shared, hlo_attention_
     return false;
   }
   for (uint32_t side = 0; side < 2; ++side) {
+    if (!hlo_node_operand(second.node, side)->def) continue;  // weights are computed
     hlo_attention_match_t m = {.out = out, .is_shared = is_shared, .product_limit = 1};
     *out = (hlo_attention_t){.root = root};
     const hlo_attention_view_t view = {.value = root};

@@ -42,6 +42,11 @@ void hlo_module_release(hlo_module_t* module) {
   hlo_mem_free(module);
 }
 
+bool hlo_module_had_any(const hlo_module_t* module, const hlo_op_t* ops) {
+  while (*ops != HLO_OP_COUNT && !module->had_op[*ops]) ++ops;
+  return *ops != HLO_OP_COUNT;
+}
+
 hlo_status_t hlo_module_status(const hlo_module_t* module) {
   return hlo_arena_status(&module->arena);
 }
@@ -311,6 +316,7 @@ hlo_node_t* hlo_node_create(hlo_module_t* module, const hlo_node_spec_t* spec) {
     if (!spec->result_types[i]) return module->poison;
   }
   node->op = spec->op;
+  module->had_op[node->op] = true;
   node->index = module->node_count++;
   node->loc = spec->loc;
   node->extra = spec->extra;

@@ -110,6 +110,7 @@ struct hlo_module {
   hlo_loc_info_t* locs;
   uint32_t loc_count, loc_capacity;
   uint32_t node_count, value_count;  // dense indices assigned so far
+  bool had_op[HLO_OP_COUNT];         // of any node created so far, erased ones too
   hlo_node_t* poison;
   struct hlo_interner* interner;
 };
@@ -120,6 +121,9 @@ hlo_status_t hlo_module_create(size_t limit_bytes, hlo_module_t** out_module) HL
 void hlo_module_release(hlo_module_t* module);
 /// Returns the sticky memory error, or OK.
 hlo_status_t hlo_module_status(const hlo_module_t* module) HLO_MUST_USE;
+/// Returns true if a node of one of the ops, which HLO_OP_COUNT ends, was created in the module. It
+/// may be erased since; a module of which this is false has none.
+bool hlo_module_had_any(const hlo_module_t* module, const hlo_op_t* ops);
 /// Returns an interned, zero-terminated copy ("" when memory is exhausted).
 const char* hlo_module_string(hlo_module_t* module, const char* text, size_t length);
 

@@ -20,6 +20,7 @@ typedef struct hlo_pass_info {
   hlo_pass_fn_t function;
   hlo_pass_kind_t kind;
   const char* argument;  // allowed after "name=", "" for none
+  const hlo_op_t* ops;   // changes only modules with one of them (ended by HLO_OP_COUNT); NULL: any
   const char* purpose;
 } hlo_pass_info_t;
 
@@ -32,7 +33,7 @@ typedef struct hlo_pass_set {
 
 /// The rows of passes.def, which index hlo_pass_table.
 typedef enum hlo_pass_id {
-#define HLO_PASS(id, kind, argument, purpose) HLO_PASS_ID_##id,
+#define HLO_PASS(id, ...) HLO_PASS_ID_##id,
 #include "passes/passes.def"
 #undef HLO_PASS
   HLO_PASS_ID_COUNT,

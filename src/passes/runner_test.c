@@ -4,6 +4,7 @@
 
 #include "ir/print.h"
 #include "ir/test_util.h"
+#include "passes/passes.h"
 #include "passes/pipeline.h"
 #include "passes/runner.h"
 
@@ -92,6 +93,38 @@ static void test_order_and_checks(void** state) {
   hlo_module_release(module);
 }
 
+static uint32_t call_count;
+
+static hlo_status_t count_call(hlo_pass_ctx_t* ctx, hlo_module_t* module) {
+  (void)module;
+  ctx->step_count = 1;
+  ++call_count;
+  return hlo_ok();
+}
+
+// A pass does not run over a module that has none of its ops; to check it, it must change nothing.
+static void test_needed_ops(void** state) {
+  (void)state;
+  static const hlo_op_t loops[] = {HLO_OP_map, HLO_OP_while, HLO_OP_COUNT};
+  static const hlo_op_t sums[] = {HLO_OP_while, HLO_OP_add, HLO_OP_COUNT};
+  const hlo_pass_info_t passes[] = {{"of_loops", count_call, HLO_PASS_KIND_LOWER, "", loops, ""},
+                                    {"of_sums", count_call, HLO_PASS_KIND_LOWER, "", sums, ""}};
+  const hlo_pass_set_t set = {passes, 2, NULL};
+  trace_t trace = {0};
+  hlo_pass_options_t options = {.more = &set, .after = note, .after_context = &trace};
+  hlo_module_t* module = hlo_test_parse(program);
+  call_count = 0;
+  hlo_test_check(hlo_passes_run(module, "of_loops,of_sums", &options));
+  assert_string_equal(trace.text, "of_loops of_sums! ");
+  assert_int_equal(call_count, 1);
+  options = (hlo_pass_options_t){.more = &set, .check_changed = true};
+  hlo_status_t status = hlo_passes_run(module, "of_loops", &options);
+  assert_int_equal(hlo_status_code(status), HLO_STATUS_INTERNAL);
+  assert_non_null(strstr(hlo_status_message(status), "of_loops changed a module without the ops"));
+  hlo_status_release(status);
+  hlo_module_release(module);
+}
+
 static void test_stop_after(void** state) {
   (void)state;
   trace_t trace = {0};
@@ -169,6 +202,7 @@ int main(void) {
       cmocka_unit_test(test_table),
       cmocka_unit_test(test_bad_lists),
       cmocka_unit_test(test_order_and_checks),
+      cmocka_unit_test(test_needed_ops),
       cmocka_unit_test(test_stop_after),
       cmocka_unit_test(test_fold_limit),
       cmocka_unit_test(test_stages),

@@ -5,10 +5,12 @@
 #include <stdlib.h>
 
 const hlo_pass_info_t hlo_spmd_pass_table[HLO_SPMD_PASS_ID_COUNT] = {
-#define HLO_PASS(id, kind, argument, purpose) \
-  {#id, hlo_pass_##id, HLO_PASS_KIND_##kind, argument, purpose},
+#define ANY NULL
+#define HLO_PASS(id, kind, argument, ops, purpose) \
+  {#id, hlo_pass_##id, HLO_PASS_KIND_##kind, argument, ops, purpose},
 #include "spmd/passes.def"
 #undef HLO_PASS
+#undef ANY
 };
 
 const hlo_pass_set_t hlo_spmd_pass_set = {hlo_spmd_pass_table, HLO_SPMD_PASS_ID_COUNT,

@@ -6,7 +6,7 @@
 
 /// The rows of src/spmd/passes.def.
 typedef enum hlo_spmd_pass_id {
-#define HLO_PASS(id, kind, argument, purpose) HLO_SPMD_PASS_ID_##id,
+#define HLO_PASS(id, ...) HLO_SPMD_PASS_ID_##id,
 #include "spmd/passes.def"
 #undef HLO_PASS
   HLO_SPMD_PASS_ID_COUNT,

@@ -48,20 +48,21 @@ static hlo_elementwise_op_t op_of(const hlo_node_t* node) {
   return op;
 }
 
-bool hlo_elementwise_supports_op(const hlo_elementwise_op_t* op) {
-  switch (op->op) {
-    case HLO_OP_bitcast_convert: return supports_bitcast(op->operand, op->result);
+static bool supports(hlo_op_t op, uint32_t operand_count, hlo_dtype_t operand, hlo_dtype_t result) {
+  switch (op) {
+    case HLO_OP_bitcast_convert: return supports_bitcast(operand, result);
     case HLO_OP_select:
     case HLO_OP_clamp:
     case HLO_OP_convert:
     case HLO_OP_compare: return true;
     default: break;
   }
-  if (!(hlo_op_info(op->op)->traits & HLO_TRAIT_ELEMENTWISE) || op->operand_count == 0 ||
-      op->operand_count > 2) {
-    return false;
-  }
-  return hlo_vmath_has(op->op, op->operand);
+  return operand_count > 0 && operand_count <= 2 &&
+         (hlo_op_info(op)->traits & HLO_TRAIT_ELEMENTWISE) && hlo_vmath_has(op, operand);
+}
+
+bool hlo_elementwise_supports_op(const hlo_elementwise_op_t* op) {
+  return supports(op->op, op->operand_count, op->operand, op->result);
 }
 
 bool hlo_elementwise_supports(const hlo_node_t* node) {
@@ -70,8 +71,7 @@ bool hlo_elementwise_supports(const hlo_node_t* node) {
     return false;
   }
   if (node->result_count == 0 || node->region_count) return false;
-  const hlo_elementwise_op_t op = op_of(node);
-  return hlo_elementwise_supports_op(&op);
+  return supports(node->op, node->operand_count, operand_dtype(node), node->results[0].type->dtype);
 }
 
 double hlo_elementwise_cost(const hlo_node_t* node) {
