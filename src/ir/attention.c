@@ -417,15 +417,60 @@ static hlo_attention_op_t op_of(const hlo_node_t* node, hlo_attention_type_t typ
   }
 }
 
+// Adds the index along the axis of a dimension, plus `first`.
+static int add_index(hlo_attention_match_t* m, int label, int64_t first) {
+  hlo_attention_step_t step = {.op = HLO_ATTENTION_CONSTANT,
+                               .type = HLO_ATTENTION_INTEGER,
+                               .integer = (int32_t)first};
+  if (label == m->key_label) step.op = HLO_ATTENTION_KEY;
+  // Which label the rows have is known at the end; `array` holds it until then.
+  if (label != m->key_label && label != NO_LABEL) {
+    step.op = HLO_ATTENTION_ROW;
+    step.array = (uint8_t)label;
+  }
+  return add_step(m, &step);
+}
+
+// Returns true if an index plus `first` is small.
+static bool can_shift(const hlo_attention_match_t* m, int label, int64_t first) {
+  return first > -MAX_INDEX && first + m->extents[label] <= MAX_INDEX;
+}
+
+// Returns true if a constant counts along one axis, as the positions of local windows do: its
+// elements are *first and the index.
+static bool read_count(const hlo_attention_match_t* m, const hlo_attention_view_t* view, int* label,
+                       int64_t* first) {
+  const hlo_literal_t* literal = hlo_node_attr(view->value->def, HLO_ATTR_value)->literal;
+  const bool is_long = literal->dtype == HLO_DTYPE_S64;
+  if (!is_long && literal->dtype != HLO_DTYPE_S32) return false;
+  *label = NO_LABEL;
+  for (uint32_t i = 0; i < view->value->type->rank; ++i) {
+    if (view->value->type->dims[i] == 1) continue;
+    if (*label != NO_LABEL) return false;
+    *label = view->labels[i];
+  }
+  const int32_t* words = (const int32_t*)literal->data;
+  const int64_t* numbers = (const int64_t*)literal->data;
+  *first = is_long ? numbers[0] : words[0];
+  for (int64_t i = 0; i < literal->element_count; ++i) {
+    if ((is_long ? numbers[i] : words[i]) - *first != i) return false;
+  }
+  return *label != NO_LABEL && can_shift(m, *label, *first);
+}
+
 static int build_constant(hlo_attention_match_t* m, const hlo_attention_view_t* view,
                           hlo_attention_type_t type) {
   const hlo_literal_t* literal = hlo_node_attr(view->value->def, HLO_ATTR_value)->literal;
-  if (!literal->is_splat && literal->element_count != 1) return add_array(m, view, type);
+  int64_t integer;
+  int label;
+  if (!literal->is_splat && literal->element_count != 1) {
+    if (!read_count(m, view, &label, &integer)) return add_array(m, view, type);
+    return hlo_attention_visit(m, view->value->def) ? add_index(m, label, integer) : -1;
+  }
   hlo_attention_step_t step = {.op = HLO_ATTENTION_CONSTANT, .type = type};
   if (type == HLO_ATTENTION_FLOAT) {
     hlo_dtype_convert(literal->dtype, literal->data, HLO_DTYPE_F32, &step.number, 1);
   } else {
-    int64_t integer;
     hlo_dtype_convert(literal->dtype, literal->data, HLO_DTYPE_S64, &integer, 1);
     step.integer = (int32_t)integer;
     if (literal->dtype == HLO_DTYPE_S64 && llabs(integer) > MAX_INDEX) return -1;
@@ -436,16 +481,31 @@ static int build_constant(hlo_attention_match_t* m, const hlo_attention_view_t* 
 static int build_iota(hlo_attention_match_t* m, const hlo_attention_view_t* view,
                       hlo_attention_type_t type) {
   const int64_t dim = hlo_node_attr_int(view->value->def, HLO_ATTR_iota_dimension, 0);
-  const int label = view->labels[dim];
-  hlo_attention_step_t step = {.op = HLO_ATTENTION_CONSTANT, .type = HLO_ATTENTION_INTEGER};
-  if (label == m->key_label) step.op = HLO_ATTENTION_KEY;
-  // Which label the rows have is known at the end; `array` holds it until then.
-  if (label != m->key_label && label != NO_LABEL) {
-    step.op = HLO_ATTENTION_ROW;
-    step.array = (uint8_t)label;
-  }
   if (type != HLO_ATTENTION_INTEGER) return add_array(m, view, type);
-  return hlo_attention_visit(m, view->value->def) ? add_step(m, &step) : -1;
+  if (!hlo_attention_visit(m, view->value->def)) return -1;
+  return add_index(m, view->labels[dim], 0);
+}
+
+static bool is_index(const hlo_attention_step_t* step) {
+  return step->op == HLO_ATTENTION_ROW || step->op == HLO_ATTENTION_KEY;
+}
+
+// Makes the sum or difference of an index and a constant an index.
+static void simplify_shift(const hlo_attention_match_t* m, hlo_attention_step_t* step) {
+  const hlo_attention_step_t* index = &m->out->steps[step->operands[0]];
+  const hlo_attention_step_t* shift = &m->out->steps[step->operands[1]];
+  if (step->op == HLO_ATTENTION_ADD && is_index(shift)) {
+    const hlo_attention_step_t* other = index;
+    index = shift;
+    shift = other;
+  }
+  if (!is_index(index) || shift->op != HLO_ATTENTION_CONSTANT) return;
+  const int64_t by = step->op == HLO_ATTENTION_ADD ? shift->integer : -(int64_t)shift->integer;
+  const int64_t first = index->integer + by;
+  const int label = index->op == HLO_ATTENTION_KEY ? m->key_label : index->array;
+  if (!can_shift(m, label, first)) return;
+  *step = *index;
+  step->integer = (int32_t)first;
 }
 
 // Returns true if a step computes integers of 64 bits with 32: it only selects, or adds indices and
@@ -517,7 +577,10 @@ static int build_op(hlo_attention_match_t* m, const hlo_attention_view_t* view,
   }
   if (op == HLO_ATTENTION_CONVERT && step.from == HLO_ATTENTION_FLOAT && type != step.from)
     return -1;
-  if (node->results[0].type->dtype == HLO_DTYPE_S64 && !is_exact(m, &step)) return -1;
+  const bool is_sum = op == HLO_ATTENTION_ADD || op == HLO_ATTENTION_SUBTRACT;
+  if (is_sum && type == HLO_ATTENTION_INTEGER) simplify_shift(m, &step);
+  if (node->results[0].type->dtype == HLO_DTYPE_S64 && !is_index(&step) && !is_exact(m, &step))
+    return -1;
   if (!hlo_attention_visit(m, node)) return -1;
   if (op == HLO_ATTENTION_DIVIDE) simplify_division(m, &step);
   return op == HLO_ATTENTION_CONVERT && step.from == type ? step.operands[0] : add_step(m, &step);

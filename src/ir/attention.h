@@ -31,8 +31,8 @@ typedef enum hlo_attention_op {
   HLO_ATTENTION_WEIGHT,    // the exponential of f less its maximum
   HLO_ATTENTION_ARRAY,     // element of arrays[array]
   HLO_ATTENTION_CONSTANT,  // `number`, or `integer`
-  HLO_ATTENTION_ROW,       // the row's index
-  HLO_ATTENTION_KEY,       // the key's index
+  HLO_ATTENTION_ROW,       // the row's index plus `integer`
+  HLO_ATTENTION_KEY,       // the same of the key
   HLO_ATTENTION_ADD,
   HLO_ATTENTION_SUBTRACT,
   HLO_ATTENTION_MULTIPLY,

@@ -498,9 +498,9 @@ static void make_leaf(const eval_t* e, const hlo_attention_step_t* step, rows_t*
   const int64_t keys = out->step ? e->block->key_count : 1;
   for (int64_t k = 0; k < keys; ++k) {
     for (int i = 0; i < WIDTH; ++i) {
-      int64_t x = constant;
-      if (step->op == HLO_ATTENTION_KEY) x = e->block->key + k;
-      if (step->op == HLO_ATTENTION_ROW) x = e->row + i;
+      int64_t x = constant;  // of an index: what is added
+      if (step->op == HLO_ATTENTION_KEY) x += e->block->key + k;
+      if (step->op == HLO_ATTENTION_ROW) x += e->row + i;
       bits[k * WIDTH + i] = (int32_t)x;
     }
   }

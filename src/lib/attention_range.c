@@ -112,6 +112,12 @@ static hlo_attention_range_t select_range(const hlo_attention_range_t* which,
                                  fmax(yes->high, no->high)};
 }
 
+static hlo_attention_range_t index_range(const hlo_attention_step_t* step, int64_t first,
+                                         int64_t count) {
+  const double low = (double)(first + step->integer);
+  return (hlo_attention_range_t){true, low, low + (double)(count - 1)};
+}
+
 static hlo_attention_range_t step_range(const hlo_attention_t* plan,
                                         const hlo_attention_block_t* block,
                                         const hlo_attention_step_t* step,
@@ -128,12 +134,8 @@ static hlo_attention_range_t step_range(const hlo_attention_t* plan,
       const double x = step->type == HLO_ATTENTION_FLOAT ? step->number : step->integer;
       return (hlo_attention_range_t){x == x, x, x};
     }
-    case HLO_ATTENTION_ROW:
-      return (hlo_attention_range_t){true, (double)block->row,
-                                     (double)(block->row + block->row_count - 1)};
-    case HLO_ATTENTION_KEY:
-      return (hlo_attention_range_t){true, (double)block->key,
-                                     (double)(block->key + block->key_count - 1)};
+    case HLO_ATTENTION_ROW: return index_range(step, block->row, block->row_count);
+    case HLO_ATTENTION_KEY: return index_range(step, block->key, block->key_count);
     case HLO_ATTENTION_ADD:
     case HLO_ATTENTION_SUBTRACT: return is_float ? float_range(step, a, b) : arithmetic(step, a, b);
     case HLO_ATTENTION_COMPARE: return compare(step->direction, a, b);
