@@ -419,9 +419,8 @@ static hlo_attention_op_t op_of(const hlo_node_t* node, hlo_attention_type_t typ
 
 // Adds the index along the axis of a dimension, plus `first`.
 static int add_index(hlo_attention_match_t* m, int label, int64_t first) {
-  hlo_attention_step_t step = {.op = HLO_ATTENTION_CONSTANT,
-                               .type = HLO_ATTENTION_INTEGER,
-                               .integer = (int32_t)first};
+  hlo_attention_step_t step = {
+      .op = HLO_ATTENTION_CONSTANT, .type = HLO_ATTENTION_INTEGER, .integer = (int32_t)first};
   if (label == m->key_label) step.op = HLO_ATTENTION_KEY;
   // Which label the rows have is known at the end; `array` holds it until then.
   if (label != m->key_label && label != NO_LABEL) {

@@ -172,8 +172,17 @@ static void narrow_rows(rows_t from, int64_t keys, int64_t queries, float* out) 
 
 // ---- panels
 
+/// The program of a block, and the products that it needs.
+typedef struct gradient_program {
+  program_t steps;
+  bool is_mixed;                // panels may need less
+  bool has_scores, has_second;  // the steps read the products
+  bool has_weights, has_gradients;  // they are not zero
+} gradient_program_t;
+
 // Adds what a panel of queries and the block of keys contribute.
-static void add_gradient_panel(gradient_chunk_t* c, int64_t panel, const program_t* program) {
+static void add_gradient_panel(gradient_chunk_t* c, int64_t panel,
+                               const gradient_program_t* program) {
   const hlo_attention_t* plan = c->plan;
   const bool is_paired = c->is_paired;
   const int64_t keys = c->block.key_count, row = panel * WIDTH, unit = is_paired ? 2 : 1;
@@ -182,20 +191,26 @@ static void add_gradient_panel(gradient_chunk_t* c, int64_t panel, const program
   const int64_t features = hlo_divide_up(plan->features, unit);
   const int64_t key_row = is_paired ? depth : c->depth_pitch;
   const int64_t value_row = is_paired ? features : c->feature_pitch;
-  multiply_tiles(is_paired, keys, depth, c->key_lines, TILE_ROWS * key_row, key_row, 1,
-                 c->query_columns + row * depth, NULL, c->scores);
-  multiply_tiles(is_paired, keys, features, c->value_lines, TILE_ROWS * value_row, value_row, 1,
-                 c->cotangent_columns + row * features, NULL, c->second);
+  if (program->has_scores) {
+    multiply_tiles(is_paired, keys, depth, c->key_lines, TILE_ROWS * key_row, key_row, 1,
+                   c->query_columns + row * depth, NULL, c->scores);
+  }
+  if (program->has_second) {
+    multiply_tiles(is_paired, keys, features, c->value_lines, TILE_ROWS * value_row, value_row, 1,
+                   c->cotangent_columns + row * features, NULL, c->second);
+  }
   eval_t e = {.plan = plan, .block = &c->block, .row = c->block.row + row, .row_count = queries};
-  eval_panel(&e, *program, c->scores, c->second, c->buffers);
-  rows_t weights = e.rows[program->alias[c->job->plan->weights]];
-  rows_t gradients = e.rows[program->alias[c->job->plan->gradient]];
+  eval_panel(&e, program->steps, c->scores, c->second, c->buffers);
+  rows_t weights = e.rows[program->steps.alias[c->job->plan->weights]];
+  rows_t gradients = e.rows[program->steps.alias[c->job->plan->gradient]];
   const float *key_lines = c->key_lines, *columns = gradients.data;
   int64_t column_step = gradients.step;
   if (is_paired) {
-    narrow_rows(weights, keys, queries, c->weights);
-    narrow_rows(gradients, keys, queries, c->gradients);
-    pair_weights(gradients, keys, c->paired_gradients);
+    if (program->has_weights) narrow_rows(weights, keys, queries, c->weights);
+    if (program->has_gradients) {
+      narrow_rows(gradients, keys, queries, c->gradients);
+      pair_weights(gradients, keys, c->paired_gradients);
+    }
     weights = (rows_t){c->weights, WIDTH / 2};
     gradients = (rows_t){c->gradients, WIDTH / 2};
     columns = c->paired_gradients;
@@ -204,9 +219,12 @@ static void add_gradient_panel(gradient_chunk_t* c, int64_t panel, const program
   }
   const int64_t row_steps = hlo_divide_up(queries, unit), key_steps = hlo_divide_up(keys, unit);
   const int64_t line = row / unit;
-  add_lines(is_paired, keys, row_steps, weights.data, weights.step, 1,
-            c->cotangent_lines + line * c->feature_pitch,
-            c->value_sums + c->block.key * c->feature_pitch, c->feature_pitch);
+  if (program->has_weights) {
+    add_lines(is_paired, keys, row_steps, weights.data, weights.step, 1,
+              c->cotangent_lines + line * c->feature_pitch,
+              c->value_sums + c->block.key * c->feature_pitch, c->feature_pitch);
+  }
+  if (!program->has_gradients) return;
   add_lines(is_paired, keys, row_steps, gradients.data, gradients.step, 1,
             c->query_lines + line * c->depth_pitch, c->key_sums + c->block.key * c->depth_pitch,
             c->depth_pitch);
@@ -214,21 +232,31 @@ static void add_gradient_panel(gradient_chunk_t* c, int64_t panel, const program
             c->query_sums + row * c->depth_pitch, c->depth_pitch);
 }
 
+static bool is_zero_range(const hlo_attention_range_t* range) {
+  return range->is_known && range->low == 0 && range->high == 0;
+}
+
 // Makes the program of a block. Returns true if it contributes nothing.
 static bool find_gradient_program(const gradient_chunk_t* c, const hlo_attention_block_t* block,
-                                  program_t* program, bool* out_is_mixed) {
+                                  gradient_program_t* out) {
   const hlo_attention_gradient_t* plan = c->job->plan;
+  const hlo_attention_t* scores = &plan->scores;
   hlo_attention_range_t ranges[HLO_ATTENTION_MAX_STEPS];
-  const uint8_t outputs[] = {plan->weights, plan->gradient};
-  hlo_attention_find_ranges(&plan->scores, block, ranges);
-  make_program(&plan->scores, ranges, 2, outputs, program);
-  *out_is_mixed = is_mixed(&plan->scores, program);
-  bool is_zero = true;
-  for (uint32_t i = 0; i < 2; ++i) {
-    const hlo_attention_range_t* range = &ranges[outputs[i]];
-    is_zero &= range->is_known && range->low == 0 && range->high == 0;
+  hlo_attention_find_ranges(scores, block, ranges);
+  *out = (gradient_program_t){.has_weights = !is_zero_range(&ranges[plan->weights]),
+                              .has_gradients = !is_zero_range(&ranges[plan->gradient])};
+  uint8_t outputs[2];
+  uint32_t count = 0;
+  if (out->has_weights) outputs[count++] = plan->weights;
+  if (out->has_gradients) outputs[count++] = plan->gradient;
+  make_program(scores, ranges, count, outputs, &out->steps);
+  out->is_mixed = is_mixed(scores, &out->steps);
+  for (uint32_t i = 0; i < scores->step_count; ++i) {
+    const bool is_used = out->steps.uses[i] && out->steps.alias[i] == i;
+    out->has_scores |= is_used && scores->steps[i].op == HLO_ATTENTION_SCORE;
+    out->has_second |= is_used && scores->steps[i].op == HLO_ATTENTION_SECOND;
   }
-  return is_zero;
+  return !count;
 }
 
 static void pack_gradient_keys(const gradient_chunk_t* c) {
@@ -264,16 +292,15 @@ static void pack_gradient_rows(const gradient_chunk_t* c) {
   }
 }
 
-static void add_gradient_block(gradient_chunk_t* c, const program_t* whole, bool is_split) {
+static void add_gradient_block(gradient_chunk_t* c, const gradient_program_t* whole) {
   const int64_t panels = hlo_divide_up(c->block.row_count, WIDTH);
   pack_gradient_keys(c);
   for (int64_t p = 0; p < panels; ++p) {
-    program_t program = *whole;
+    gradient_program_t program = *whole;
     hlo_attention_block_t panel = c->block;
     panel.row += p * WIDTH;
     panel.row_count = hlo_min(WIDTH, c->block.row_count - p * WIDTH);
-    bool is_zero = false, is_panel_split;
-    if (is_split) is_zero = find_gradient_program(c, &panel, &program, &is_panel_split);
+    const bool is_zero = whole->is_mixed && find_gradient_program(c, &panel, &program);
     if (!is_zero) add_gradient_panel(c, p, &program);
   }
 }
@@ -285,13 +312,10 @@ static void add_gradient_rows(gradient_chunk_t* c, char* result) {
   pack_gradient_rows(c);
   memset(c->query_sums, 0, (size_t)(c->depth_pitch * BLOCK_QUERIES) * sizeof(float));
   for (int64_t key = 0; key < plan->keys; key += BLOCK_KEYS) {
-    program_t program;
-    bool is_split;
+    gradient_program_t program;
     c->block.key = key;
     c->block.key_count = hlo_min(BLOCK_KEYS, plan->keys - key);
-    if (!find_gradient_program(c, &c->block, &program, &is_split)) {
-      add_gradient_block(c, &program, is_split);
-    }
+    if (!find_gradient_program(c, &c->block, &program)) add_gradient_block(c, &program);
   }
   for (int64_t i = 0; i < c->block.row_count; ++i) {
     store_line(to->value->type->dtype, c->query_sums + i * c->depth_pitch,

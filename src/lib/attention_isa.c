@@ -823,6 +823,44 @@ static void multiply_panel(chunk_t* c, int64_t panel, const programs_t* programs
                  scale, accumulators);
 }
 
+// Adds up the values of a block of keys along the keys.
+static void sum_values(const chunk_t* c, float* out) {
+  const uint32_t* pairs = (const uint32_t*)(const void*)c->values;
+  memset(out, 0, (size_t)c->pitch * sizeof *out);
+  for (int64_t k = 0; k < c->block.key_count; ++k) {
+    const float* line = c->values + k * c->pitch;
+    const uint32_t* pair = pairs + k / 2 * c->pitch;
+    if (!c->is_paired) {
+      for (int64_t f = 0; f < c->pitch; ++f) out[f] += line[f];
+    } else if (k % 2 == 0) {
+      for (int64_t f = 0; f < c->pitch; ++f) out[f] += hlo_f32_from_bits(pair[f] << 16);
+    } else {
+      for (int64_t f = 0; f < c->pitch; ++f) out[f] += hlo_f32_from_bits(pair[f] & 0xffff0000u);
+    }
+  }
+}
+
+// Adds a block of keys whose scores for a panel are one constant, and so are the weights of each
+// query: no products are needed. value_sums: those of the block.
+static void add_constant(chunk_t* c, int64_t panel, float constant, const float* value_sums) {
+  state_t* state = &c->states[panel];
+  vec_t* accumulators = (vec_t*)(c->accumulators + panel * c->pitch * WIDTH);
+  vec_t scale[VECTORS], weight[VECTORS];
+  for (int v = 0; v < VECTORS; ++v) {
+    const vec_t most = larger_or_second(splat(constant), state->most[v]);
+    scale[v] = exp_negative(state->most[v] - most, false);
+    weight[v] = exp_negative(splat(constant) - most, false);
+    state->sum[v] = state->sum[v] * scale[v] + weight[v] * splat((float)c->block.key_count);
+    state->most[v] = most;
+  }
+  for (int64_t f = 0; f < c->pitch; ++f) {
+    for (int v = 0; v < VECTORS; ++v) {
+      vec_t* to = &accumulators[f * VECTORS + v];
+      *to = *to * scale[v] + weight[v] * splat(value_sums[f]);
+    }
+  }
+}
+
 // Makes the programs of rows and keys. Returns true if all their scores are one negative number,
 // which *limit covers then.
 static bool find_programs(const hlo_attention_t* plan, const hlo_attention_block_t* block,
@@ -852,16 +890,21 @@ static void multiply_block(chunk_t* c, int64_t panels, const programs_t* whole, 
     pack_lines(keys_of(&plan->key, c->key), key, keys, plan->depth, plan->depth, c->keys);
     pack_lines(keys_of(&plan->value, c->value), key, keys, plan->features, c->pitch, c->values);
   }
+  bool has_sums = false;
   for (int64_t p = 0; p < panels; ++p) {
     programs_t programs = *whole;
     hlo_attention_block_t panel = c->block;
     panel.row += p * WIDTH;
     panel.row_count = hlo_min(WIDTH, c->block.row_count - p * WIDTH);
     float constant = -INFINITY;
-    bool is_one = false, is_panel_mixed;
-    if (is_split) is_one = find_programs(plan, &panel, &programs, &is_panel_mixed, &constant);
+    bool is_one = is_split || !can_skip, is_panel_mixed;
+    if (is_one) is_one = find_programs(plan, &panel, &programs, &is_panel_mixed, &constant);
     if (is_one && can_skip) {
       *limit = fmaxf(*limit, constant);
+    } else if (is_one && !plan->has_factor && constant > -INFINITY) {
+      if (!has_sums) sum_values(c, c->line);
+      has_sums = true;
+      add_constant(c, p, constant, c->line);
     } else {
       multiply_panel(c, p, &programs);
     }

@@ -19,19 +19,45 @@
 #include "lib/attention_impl.h"
 #include "lib/isa.h"
 
-enum { TEXT_BYTES = 4096, VARIANTS_MAX = 3 };
+enum { TEXT_BYTES = 8192, LIST_BYTES = 1024, VARIANTS_MAX = 3 };
 
 // A key j of query i counts if i + offset >= j; the score of others is `masked`. is_narrow:
 // operands and probabilities are bf16. has_dropout: every third probability is dropped, the others
-// are multiplied by 1.5.
+// are multiplied by 1.5. has_positions: the numbers of rows and keys are constants of 64 bits, as
+// those of jax.nn.dot_product_attention's local windows are.
 typedef struct {
   int64_t rows, keys, depth, features, offset;
   const char* masked;
-  bool is_narrow, has_dropout;
+  bool is_narrow, has_dropout, has_positions;
 } case_t;
 
 static bool is_dropped(const case_t* c, int64_t i, int64_t j) {
   return c->has_dropout && (i * 7 + j) % 3 == 0;
+}
+
+// Defines %i, the numbers of rows, or %j, those of keys, from constants.
+static void print_positions(const case_t* c, bool is_key, char* out) {
+  char list[LIST_BYTES] = "";
+  const int64_t count = is_key ? c->keys : c->rows;
+  for (int64_t i = 0, at = 0; i < count; ++i) {
+    at += snprintf(list + at, sizeof list - (size_t)at, "%s%d", i ? ", " : "", (int)i);
+    assert_true(at < LIST_BYTES);
+  }
+  snprintf(out, 2 * LIST_BYTES,
+           "%%%s = stablehlo.constant dense<[%s]> : tensor<%dxi64>\n"
+           "%%%s = stablehlo.broadcast_in_dim %%%s, dims = [%d] : (tensor<%dxi64>) -> "
+           "tensor<%dx%dxi64>\n",
+           is_key ? "y" : "x", list, (int)count, is_key ? "j" : "i", is_key ? "y" : "x", is_key,
+           (int)count, (int)c->rows, (int)c->keys);
+}
+
+static void print_indices(const case_t* c, bool is_key, char* out) {
+  if (c->has_positions) {
+    print_positions(c, is_key, out);
+  } else {
+    snprintf(out, 2 * LIST_BYTES, "%%%s = stablehlo.iota dim = %d : tensor<%dx%dxi32>\n",
+             is_key ? "j" : "i", is_key, (int)c->rows, (int)c->keys);
+  }
 }
 
 static hlo_module_t* parse_case(const case_t* c) {
@@ -39,18 +65,19 @@ static hlo_module_t* parse_case(const case_t* c) {
   char s[32], r[32];
   snprintf(s, sizeof s, "%dx%d", (int)c->rows, (int)c->keys);
   snprintf(r, sizeof r, "%d", (int)c->rows);
-  const char* t = c->is_narrow ? "bf16" : "f32";
+  const char *t = c->is_narrow ? "bf16" : "f32", *n = c->has_positions ? "i64" : "i32";
+  char rows[2 * LIST_BYTES], keys[2 * LIST_BYTES];
+  print_indices(c, false, rows);
+  print_indices(c, true, keys);
   const int length = snprintf(
       text, sizeof text,
       "func.func @main(%%q: tensor<%sx%dx%s>, %%k: tensor<%dx%dx%s>, %%v: tensor<%dx%dx%s>, "
       "%%t: tensor<%sxi1>) -> tensor<%sx%dxf32> {\n"
       "%%0 = stablehlo.dot_general %%q, %%k, contracting_dims = [1] x [1] : (tensor<%sx%dx%s>, "
       "tensor<%dx%dx%s>) -> tensor<%sxf32>\n"
-      "%%c = stablehlo.constant dense<%d> : tensor<%sxi32>\n"
-      "%%i = stablehlo.iota dim = 0 : tensor<%sxi32>\n%%j = stablehlo.iota dim = 1 : "
-      "tensor<%sxi32>\n"
-      "%%a = stablehlo.add %%i, %%c : tensor<%sxi32>\n"
-      "%%m = stablehlo.compare GE, %%a, %%j : (tensor<%sxi32>, tensor<%sxi32>) -> tensor<%sxi1>\n"
+      "%%c = stablehlo.constant dense<%d> : tensor<%sx%s>\n%s%s"
+      "%%a = stablehlo.add %%i, %%c : tensor<%sx%s>\n"
+      "%%m = stablehlo.compare GE, %%a, %%j : (tensor<%sx%s>, tensor<%sx%s>) -> tensor<%sxi1>\n"
       "%%l = stablehlo.constant dense<%s> : tensor<%sxf32>\n"
       "%%1 = stablehlo.select %%m, %%0, %%l : tensor<%sxi1>, tensor<%sxf32>\n"
       "%%n = stablehlo.constant dense<0xFF800000> : tensor<f32>\n"
@@ -73,9 +100,9 @@ static hlo_module_t* parse_case(const case_t* c) {
       "tensor<%dx%dx%s>) -> tensor<%sx%dxf32>\nreturn %%9 : tensor<%sx%dxf32>\n}",
       r, (int)c->depth, t, (int)c->keys, (int)c->depth, t, (int)c->keys, (int)c->features, t, s, r,
       (int)c->features, r, (int)c->depth, t, (int)c->keys, (int)c->depth, t, s, (int)c->offset, s,
-      s, s, s, s, s, s, c->masked, s, s, s, s, r, r, s, s, s, s, r, r, s, s, s, s, "0.6666667", s,
-      s, c->has_dropout ? "%8" : "%g", s, c->has_dropout ? "%h" : "%8", s, s, t, s, t, (int)c->keys,
-      (int)c->features, t, r, (int)c->features, r, (int)c->features);
+      n, rows, keys, s, n, s, n, s, n, s, c->masked, s, s, s, s, r, r, s, s, s, s, r, r, s, s, s, s,
+      "0.6666667", s, s, c->has_dropout ? "%8" : "%g", s, c->has_dropout ? "%h" : "%8", s, s, t, s,
+      t, (int)c->keys, (int)c->features, t, r, (int)c->features, r, (int)c->features);
   assert_true(length > 0 && length < TEXT_BYTES);
   hlo_diag_t diag;
   hlo_diag_init(&diag, "case", text, (size_t)length);
@@ -211,17 +238,22 @@ static void check_case(const case_t* c, const hlo_attention_kernel_t* kernel) {
 static void test_variants(void** state) {
   (void)state;
   static const case_t cases[] = {
-      {70, 70, 5, 7, 1000, "-1.0e+30", false, false},     // nothing is masked
-      {201, 201, 8, 8, 0, "-1.0e+30", false, false},      // blocks of later keys are skipped
-      {201, 150, 3, 1, -20, "0xFF800000", false, false},  // the first queries have no key: NaN
-      {201, 150, 3, 2, -150, "-1.0e+30", false, false},   // nor here: the mean of all values
-      {2, 65, 70, 65, -1, "-1.0e+30", false, false},
-      {201, 201, 8, 8, 0, "-1.0e+30", true, false},
-      {201, 150, 3, 1, -20, "0xFF800000", true, false},
-      {49, 131, 70, 65, 200, "-1.0e+30", true, false},
-      {201, 150, 3, 2, -150, "-1.0e+30", false, true},  // dropout, rows without keys
-      {49, 131, 9, 65, 20, "-1.0e+30", false, true},
-      {201, 201, 8, 8, 0, "-1.0e+30", true, true},
+      {70, 70, 5, 7, 1000, "-1.0e+30", false, false, false},  // nothing is masked
+      {201, 201, 8, 8, 0, "-1.0e+30", false, false, false},   // blocks of later keys are skipped
+      {201, 150, 3, 1, -20, "0xFF800000", false, false,
+       false},  // the first queries have no key: NaN
+      {201, 150, 3, 2, -150, "-1.0e+30", false, false, false},  // nor here: the mean of all values
+      {2, 65, 70, 65, -1, "-1.0e+30", false, false, false},
+      {201, 201, 8, 8, 0, "-1.0e+30", true, false, false},
+      {201, 150, 3, 1, -20, "0xFF800000", true, false, false},
+      {49, 131, 70, 65, 200, "-1.0e+30", true, false, false},
+      {201, 150, 3, 2, -150, "-1.0e+30", false, true, false},  // dropout, rows without keys
+      {49, 131, 9, 65, 20, "-1.0e+30", false, true, false},
+      {201, 201, 8, 8, 0, "-1.0e+30", true, true, false},
+      {201, 150, 3, 2, -100, "-1.0e+30", false, false, false},  // half of the rows have no keys
+      {201, 151, 3, 2, -100, "-1.0e+30", true, false, false},
+      {70, 130, 8, 8, 20, "-1.0e+30", false, false, true},
+      {70, 130, 8, 8, -64, "-1.0e+30", true, true, true},
   };
   const hlo_attention_kernel_t* variants[VARIANTS_MAX];
   const uint32_t count = find_variants(variants);
@@ -232,7 +264,7 @@ static void test_variants(void** state) {
 
 static void test_ranges(void** state) {
   (void)state;
-  const case_t c = {128, 128, 4, 4, 0, "-1.0e+30", false, false};
+  const case_t c = {128, 128, 4, 4, 0, "-1.0e+30", false, false, false};
   hlo_module_t* module = parse_case(&c);
   const hlo_attention_t plan = match_case(module);
   hlo_attention_range_t ranges[HLO_ATTENTION_MAX_STEPS];

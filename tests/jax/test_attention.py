@@ -141,10 +141,13 @@ def test_large_dropout_has_no_matrix_of_scores():
         assert code.memory_analysis().temp_size_in_bytes < 1.5 * 8 * 4096 * 4096
 
 
-def test_memory_is_linear_in_the_length():
+@pytest.mark.parametrize("has_64_bits", [False, True])
+@pytest.mark.parametrize("options", [{"is_causal": True}, {"local_window_size": (64, 8)}], ids=["causal", "local"])
+def test_memory_is_linear_in_the_length(options, has_64_bits):
     def temporaries(length):
         shape = jax.ShapeDtypeStruct((1, length, 2, 16), "float32")
-        attend = jax.jit(lambda q, k, v: jax.nn.dot_product_attention(q, k, v, is_causal=True))
-        return attend.lower(shape, shape, shape).compile().memory_analysis().temp_size_in_bytes
+        attend = value_and_gradients(lambda q, k, v: jax.nn.dot_product_attention(q, k, v, **options))
+        return jax.jit(attend).lower(shape, shape, shape).compile().memory_analysis().temp_size_in_bytes
 
-    assert temporaries(8192) <= 8 * max(temporaries(1024), 4096)
+    with jax.enable_x64(has_64_bits):
+        assert temporaries(8192) <= 8 * max(temporaries(1024), 4096)
