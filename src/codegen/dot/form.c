@@ -61,6 +61,11 @@ static bool packs_columns(const hlo_contraction_t* c, int64_t rows, int64_t colu
   return type->rank && !hlo_contraction_has(&c->free[side], type->rank - 1);
 }
 
+// Returns true if a product reads the narrow elements of the operand faster than loops do.
+static bool is_of_narrow(const hlo_node_t* node, uint32_t side) {
+  return hlo_matmul_is_of_codes(node, side) || hlo_matmul_is_of_quads(node, side);
+}
+
 // Returns true if loops over the result's elements are fast enough because little data is reused.
 static bool is_loop(const hlo_contraction_t* c) {
   int64_t depth = hlo_contraction_extent(c, &c->depth[0], 0);
@@ -69,8 +74,8 @@ static bool is_loop(const hlo_contraction_t* c) {
   if (is_narrow(c, rows, columns, depth)) return false;
   if (rows == 1 && columns == 1) return true;
   if (depth <= HLO_TUNING_SHALLOW_DEPTH) return !packs_columns(c, rows, columns);
-  if (rows == 1 && is_row_sum(c, 1)) return !hlo_matmul_is_of_codes(c->node, 1);
-  if (columns == 1 && is_row_sum(c, 0)) return !hlo_matmul_is_of_codes(c->node, 0);
+  if (rows == 1 && is_row_sum(c, 1)) return !is_of_narrow(c->node, 1);
+  if (columns == 1 && is_row_sum(c, 0)) return !is_of_narrow(c->node, 0);
   return (double)rows * (double)columns * (double)depth <= HLO_TUNING_PRODUCT_FEW_MULTIPLIES;
 }
 

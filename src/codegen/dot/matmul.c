@@ -218,7 +218,7 @@ static void choose_lanes(hlo_matmul_t* m) {
                      m->columns.extent >= HLO_TUNING_DEPTH_MIN_COLUMNS &&
                      is_long_for(m, &m->rows) && !hlo_matmul_has_quads(m);
   if (is_by_depth) {
-    m->strategy = HLO_MATMUL_BY_DEPTH;
+    m->strategy = hlo_matmul_takes_quads(m) ? HLO_MATMUL_BY_QUADS : HLO_MATMUL_BY_DEPTH;
   } else if (is_swapped) {
     hlo_matmul_swap_roles(m);  // other lanes store along the columns
   }
@@ -521,6 +521,7 @@ bool hlo_matmul_packs_a(const hlo_matmul_t* m, int64_t panels, int64_t height) {
     if (!hlo_matmul_moves(&m->outer[i], HLO_MATMUL_A)) panels *= m->outer[i].extent;
   }
   if (m->strategy == HLO_MATMUL_BY_CODES) return true;  // in the order of looked-up pairs
+  if (m->strategy == HLO_MATMUL_BY_QUADS) return m->group_from[HLO_MATMUL_A] != 1;
   if (m->strategy == HLO_MATMUL_BY_DEPTH)
     return m->depth[0].from[HLO_MATMUL_A] != 1 || conflicts(m, 0, &m->rows);
   if (m->group > 1 && is_converted(m, HLO_MATMUL_A)) return true;
@@ -791,8 +792,15 @@ static hlo_status_t block_steps(const hlo_matmul_t* m, int64_t* out_steps) {
 
 static double product_ns(const hlo_matmul_t* m) {
   if (m->strategy == HLO_MATMUL_IN_TILES) return hlo_matmul_tile_ns(m);
-  return (double)m->outer_extent * (double)m->rows.extent * (double)m->depth_extent *
-         ((double)m->columns.extent / m->lanes) / hlo_tile_product_rate(&m->target->tile, m->dtype);
+  const double ns = (double)m->outer_extent * (double)m->rows.extent * (double)m->depth_extent *
+                    ((double)m->columns.extent / m->lanes) /
+                    hlo_tile_product_rate(&m->target->tile, m->dtype);
+  if (m->strategy != HLO_MATMUL_BY_QUADS) return ns;
+  // B is read once, from memory.
+  const double bytes =
+      (double)m->outer_extent * (double)m->depth_extent * (double)m->columns.extent * m->group;
+  const double read_ns = bytes / hlo_tile_home(&m->target->tile, bytes)->bytes_per_ns;
+  return read_ns > ns ? read_ns : ns;
 }
 
 static int64_t wanted_chunks(const hlo_matmul_t* m) {

@@ -235,6 +235,7 @@ typedef enum hlo_matmul_strategy {
   HLO_MATMUL_BY_DEPTH,     // along the contraction
   HLO_MATMUL_IN_TILES,     // along columns, in tile registers
   HLO_MATMUL_BY_CODES,     // along the contraction, in pairs that tables give for B's codes
+  HLO_MATMUL_BY_QUADS,     // along the contraction, four bytes in each
   HLO_MATMUL_NARROW,       // along several rows, times a matrix smaller than a vector
   HLO_MATMUL_STRATEGIES,
 } hlo_matmul_strategy_t;
@@ -289,12 +290,14 @@ typedef struct hlo_matmul {
 static inline bool hlo_matmul_is_flipped(const hlo_matmul_t* matmul) {
   const hlo_matmul_operand_t* operands = matmul->operands;
   return matmul->group == sizeof(int32_t) && matmul->strategy != HLO_MATMUL_IN_TILES &&
+         matmul->strategy != HLO_MATMUL_BY_QUADS &&
          operands[HLO_MATMUL_A].dtype == operands[HLO_MATMUL_B].dtype;
 }
 
 /// Returns true if lanes run along the contraction: columns and results are single lanes.
 static inline bool hlo_matmul_is_along(const hlo_matmul_t* matmul) {
-  return matmul->strategy == HLO_MATMUL_BY_DEPTH || matmul->strategy == HLO_MATMUL_BY_CODES;
+  return matmul->strategy == HLO_MATMUL_BY_DEPTH || matmul->strategy == HLO_MATMUL_BY_CODES ||
+         matmul->strategy == HLO_MATMUL_BY_QUADS;
 }
 
 /// Returns true if B is packed block by block, and if that is in slices of scratch memory.
@@ -426,6 +429,8 @@ hlo_status_t hlo_matmul_list_configs(const hlo_matmul_t* matmul, bool is_exhaust
                                      hlo_kernel_configs_t* list) HLO_MUST_USE;
 /// Returns the tile of a product by codes.
 hlo_matmul_accumulators_t hlo_matmul_codes_tile(const hlo_matmul_t* matmul);
+/// Returns the tile of a product by four bytes in each lane along the contraction.
+hlo_matmul_accumulators_t hlo_matmul_quads_tile(const hlo_matmul_t* matmul);
 /// Prints the system that chose the tile, and its solution.
 hlo_status_t hlo_matmul_explain_accumulators(const hlo_matmul_t* matmul,
                                              hlo_strbuf_t* out) HLO_MUST_USE;
@@ -444,6 +449,10 @@ bool hlo_matmul_packs_a(const hlo_matmul_t* matmul, int64_t panels, int64_t heig
 /// type, `depth`: the number of products that each adds up.
 uint32_t hlo_matmul_group_of(const hlo_target_t* target, const hlo_node_t* node,
                              hlo_dtype_t accumulators, double depth);
+/// Returns true if the operands of a few rows can be multiplied so, B in place.
+bool hlo_matmul_takes_quads(const hlo_matmul_t* matmul);
+/// Returns true for bytes whose larger operand, contiguous along the contraction, is read in place.
+bool hlo_matmul_is_of_quads(const hlo_node_t* node, uint32_t side);
 /// Returns true if an instruction multiplies four bytes in a lane and there are enough rows to pack
 /// B for it.
 bool hlo_matmul_has_quads(const hlo_matmul_t* matmul);

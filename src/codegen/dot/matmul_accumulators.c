@@ -378,7 +378,7 @@ static hlo_matmul_t before_packing(const hlo_matmul_t* m) {
 
 static bool has_system(const hlo_matmul_t* m) {
   return m->strategy != HLO_MATMUL_NARROW && m->strategy != HLO_MATMUL_IN_TILES &&
-         m->strategy != HLO_MATMUL_BY_CODES;
+         m->strategy != HLO_MATMUL_BY_CODES && m->strategy != HLO_MATMUL_BY_QUADS;
 }
 
 hlo_status_t hlo_matmul_is_possible_tile(const hlo_matmul_t* m,
@@ -469,6 +469,10 @@ hlo_status_t hlo_matmul_choose_accumulators(const hlo_matmul_t* m, hlo_tile_memo
                                             int64_t width, hlo_matmul_accumulators_t* out_tile) {
   if (m->strategy == HLO_MATMUL_BY_CODES) {
     *out_tile = hlo_matmul_codes_tile(m);
+    return hlo_ok();
+  }
+  if (m->strategy == HLO_MATMUL_BY_QUADS) {
+    *out_tile = hlo_matmul_quads_tile(m);
     return hlo_ok();
   }
   if (m->strategy == HLO_MATMUL_IN_TILES) {  // of a fixed size

@@ -65,7 +65,7 @@ static void add_all_packings(const hlo_kernel_configs_t* tiles, hlo_kernel_confi
 hlo_status_t hlo_matmul_list_configs(const hlo_matmul_t* m, bool is_exhaustive,
                                      hlo_kernel_configs_t* list) {
   const hlo_kernel_config_t model = {{0}};
-  if (m->strategy == HLO_MATMUL_BY_CODES) {  // which has no choices
+  if (m->strategy == HLO_MATMUL_BY_CODES || m->strategy == HLO_MATMUL_BY_QUADS) {  // no choices
     hlo_kernel_configs_add_choice(list, HLO_CHOICE_strategy, HLO_CHOICE_CONTRACTION, 0);
     hlo_kernel_configs_add_choice(list, HLO_CHOICE_strategy, HLO_CHOICE_COLUMNS, 0);
     return hlo_ok();

@@ -53,6 +53,15 @@ static hlo_dtype_t narrow_operand(const hlo_node_t* node, hlo_dtype_t accumulato
   return is_half && is_sum ? a : HLO_DTYPE_INVALID;
 }
 
+bool hlo_matmul_is_of_quads(const hlo_node_t* node, uint32_t side) {
+  const hlo_type_t* type = hlo_node_operand_type(node, side);
+  const int64_t count = hlo_type_element_count(type);
+  return is_byte_product(node) && type->rank &&
+         is_exact_in_s32(node, (double)type->dims[type->rank - 1]) &&
+         type->dims[type->rank - 1] >= HLO_TUNING_CODES_MIN_DEPTH &&
+         count >= HLO_TUNING_CODES_MIN_ELEMENTS;
+}
+
 uint32_t hlo_matmul_group_of(const hlo_target_t* target, const hlo_node_t* node,
                              hlo_dtype_t accumulators, double depth) {
   switch (narrow_operand(node, accumulators, depth)) {
@@ -97,6 +106,7 @@ static void choose_dot_group(hlo_matmul_t* m) {
     return;
   }
   m->group = hlo_matmul_group_of(m->target, node, m->dtype, depth);
+  if (m->strategy == HLO_MATMUL_BY_QUADS) return;
   bool is_on_stack = fits_stack(m);
   hlo_dtype_t narrow = narrow_operand(node, m->dtype, depth);
   if (!is_on_stack && hlo_matmul_choose_tiles(m, narrow)) return;

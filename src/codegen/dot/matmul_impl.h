@@ -148,7 +148,8 @@ typedef void hlo_product_emit_t(hlo_product_t* p, hlo_product_tile_t* tile,
                                 hlo_vir_value_t* is_first);
 hlo_product_emit_t hlo_product_emit_vectors, hlo_product_emit_tiles;
 /// Adds all products of a tile, or of its block, to its accumulators.
-hlo_product_emit_t hlo_product_add_columns, hlo_product_add_along, hlo_product_add_codes;
+hlo_product_emit_t hlo_product_add_columns, hlo_product_add_along, hlo_product_add_codes,
+    hlo_product_add_quads;
 /// Folds the lanes of each of a tile's accumulators into one.
 void hlo_product_fold_accumulators(const hlo_product_t* p, hlo_product_tile_t* tile);
 
