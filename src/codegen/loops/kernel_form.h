@@ -7,12 +7,13 @@
 #include "codegen/index/tiled.h"
 #include "codegen/loops/kernel.h"
 #include "codegen/loops/kernel_config.h"
+#include "codegen/math/square.h"
 
 enum {
   HLO_KERNEL_MAX_SEGMENTS = 128,
   HLO_KERNEL_MAX_PARTIALS = 8,
-  HLO_KERNEL_MAX_EDGE = 16,        // of a block that is transposed in registers
-  HLO_KERNEL_MAX_INTERLEAVED = 8,  // vectors that are interleaved
+  HLO_KERNEL_MAX_EDGE = HLO_SQUARE_MAX_EDGE,  // of a block that is transposed in registers
+  HLO_KERNEL_MAX_INTERLEAVED = 8,             // vectors that are interleaved
   HLO_KERNEL_MAX_INTERLEAVED_OUTPUTS = 4,
   HLO_KERNEL_SHARED_INPUTS = 64,  // bits of `shareable`
   HLO_KERNEL_MAX_PHASES = 4,

@@ -89,8 +89,6 @@ hlo_verdict_t hlo_kernel_check_extra_outputs(const hlo_kernel_t* kernel,
 
 /// Returns true if a load is not contiguous along loop `lane`, but along `cross`.
 bool hlo_is_crossing(const hlo_tiled_t* tiled, uint32_t lane, uint32_t cross);
-/// Returns the elements of a row that transposes of blocks of `edge` columns read at once.
-uint32_t hlo_kernel_transpose_part(const hlo_tiled_t* load, uint32_t edge);
 
 /// Returns the distance in elements between lanes if whole vectors are loaded for them and
 /// permuted;

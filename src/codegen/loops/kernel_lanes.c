@@ -7,6 +7,7 @@
 #include "base/tuning.h"
 #include "codegen/loops/kernel_choose.h"
 #include "codegen/math/elementwise.h"
+#include "codegen/math/square.h"
 #include "tile/system.h"
 
 /// The inputs of the choice.
@@ -265,7 +266,7 @@ static uint32_t least_edge(const hlo_kernel_t* kernel) {
 // or, with masks, at least one part.
 static bool has_block_columns(const hlo_kernel_t* kernel, const hlo_tiled_t* tiled, uint32_t edge,
                               int64_t extent) {
-  const int64_t part = hlo_kernel_transpose_part(tiled, edge);
+  const int64_t part = hlo_square_part(tiled->value->type->dtype, edge);
   return extent >= (kernel->target->has_masks ? part : edge) || extent % part == 0;
 }
 

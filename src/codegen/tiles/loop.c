@@ -119,6 +119,11 @@ static uint32_t lanes_of(const hlo_tile_emitter_t* e, const lane_score_t* score)
   return lanes ? lanes : 1;
 }
 
+uint32_t hlo_tile_count_lanes(const hlo_tile_emitter_t* e, const hlo_tile_op_t* op, uint32_t iv) {
+  const lane_score_t score = score_loop(e, op, iv);
+  return lanes_of(e, &score);
+}
+
 uint32_t hlo_tile_choose_lanes(const hlo_tile_emitter_t* e, const hlo_tile_op_t* op,
                                const hlo_tile_loop_t* loop) {
   if (e->lane_iv != HLO_TILE_NO_LANES || loop->step == 1) return 1;
@@ -297,6 +302,7 @@ void hlo_tile_emit_loop(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
     emit_vector(e, op, e->cut->loops[find_cut(e, loop)].lanes);
     return;
   }
+  if (hlo_tile_emit_transpose(e, op)) return;
   const hlo_vir_interval_t range = hlo_tile_range_of(e, loop);
   const uint32_t lanes = hlo_tile_choose_lanes(e, op, loop);
   if (lanes > 1) {

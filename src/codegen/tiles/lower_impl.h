@@ -128,6 +128,29 @@ void hlo_tile_emit_copy(hlo_tile_emitter_t* e, const hlo_tile_op_t* op);
 void hlo_tile_emit_mma(hlo_tile_emitter_t* e, const hlo_tile_op_t* op);
 hlo_vir_value_t* hlo_tile_emit_guard(hlo_tile_emitter_t* e, const hlo_tile_op_t* op);
 
+// ---- transposes in registers (transpose.c)
+
+/// Returns the edge of the squares in which a loop and the one inside it are transposed; 0: they
+/// are no transpose.
+uint32_t hlo_tile_transpose_edge(const hlo_tile_emitter_t* e, const hlo_tile_op_t* op);
+/// Emits such a nest; returns false for any other loop.
+bool hlo_tile_emit_transpose(hlo_tile_emitter_t* e, const hlo_tile_op_t* op);
+
+/// A copy whose elements are adjacent along the columns where they are loaded, along the lanes
+/// where they are stored.
+typedef struct hlo_tile_transposed_copy {
+  hlo_dtype_t dtype;
+  uint32_t edge;  // hlo_tile_copy_edge()
+  int64_t lanes, columns;
+  int64_t row_stride, column_stride;  // in elements: of loads along the lanes, of stores along the
+                                      // columns
+} hlo_tile_transposed_copy_t;
+/// Returns the edge of the squares of such a copy; 0: elements are copied one by one.
+uint32_t hlo_tile_copy_edge(const hlo_target_t* target, hlo_dtype_t dtype, int64_t lanes,
+                            int64_t columns);
+void hlo_tile_copy_transposed(hlo_tile_emitter_t* e, const hlo_tile_transposed_copy_t* copy,
+                              hlo_vir_value_t* from, hlo_vir_value_t* to);
+
 // ---- iterations that wait for each other (sync.c)
 
 /// Returns true if the iterations of a parallel loop wait for each other: for what is signalled, or
@@ -213,6 +236,8 @@ void hlo_tile_emit_lane_loop(hlo_tile_emitter_t* e, uint32_t iv, hlo_vir_interva
 /// Returns the lanes of a loop's values; 1: it has none.
 uint32_t hlo_tile_choose_lanes(const hlo_tile_emitter_t* e, const hlo_tile_op_t* op,
                                const hlo_tile_loop_t* loop);
+/// Returns how many lanes the values inside an operation can have along a loop.
+uint32_t hlo_tile_count_lanes(const hlo_tile_emitter_t* e, const hlo_tile_op_t* op, uint32_t iv);
 /// Returns the lanes of a reduction's loop, whose index is set; 1: none has lanes.
 uint32_t hlo_tile_choose_reduce_lanes(const hlo_tile_emitter_t* e, const hlo_tile_op_t* op,
                                       uint32_t* out_loop);

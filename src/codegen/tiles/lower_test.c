@@ -138,6 +138,19 @@ static void compare(const hlo_tile_kernel_t* kernel) {
   }
 }
 
+// Expects that the second buffer ends as the first one, which the kernel copies on some way.
+static void expect_copy(const hlo_tile_kernel_t* kernel) {
+  HLO_SCOPED_ARENA arena = {0};
+  void* buffers[2];
+  for (uint32_t i = 0; i < 2; ++i) {
+    buffers[i] = hlo_arena_alloc(&arena, bytes_of(&kernel->buffers[i]));
+  }
+  fill_buffers(kernel, buffers);
+  check(hlo_tile_kernel_run(kernel, &MEANING, buffers), kernel);
+  assert_memory_equal(buffers[0], buffers[1], bytes_of(&kernel->buffers[0]));
+  compare(kernel);
+}
+
 static void random_kernels(void** unused) {
   (void)unused;
   hlo_tile_maker_t maker = {0};
@@ -465,6 +478,103 @@ static void chains_of_references(void** unused) {
   }
 }
 
+// ---- transposes
+
+// Nests whose loads are adjacent along the one loop, stores along the other one: along either; with
+// loads of rows, columns and single elements, sums in place, a batch around; with extents that no
+// square divides; with positions that no square has.
+static void transposes(void** unused) {
+  (void)unused;
+  static const char* const texts[] = {
+      "kernel outer version 1 {\n buffer f32[903]\n buffer f32[903]\n buffer f32[903] out\n"
+      " parallel d0 = 0..43 by 16 {\n  %0 = load 1 [d0] : f32\n  for d1 = 0..21 by 8 {\n"
+      "   %1 = load 0 [21*d0 + d1] : f32\n   %2 = load 1 [21*d0 + d1] : f32\n"
+      "   %3 = load 1 [43*d1 + d0] : f32\n   %4 = load 1 [d1] : f32\n"
+      "   %5 = map add %0, %1 : f32\n   %6 = map subtract %5, %2 : f32\n"
+      "   %7 = map multiply %6, %4 : f32\n   %8 = map maximum %7, %3 : f32\n"
+      "   store 2 [43*d1 + d0] %8\n  }\n }\n}\n",
+      "kernel inner version 1 {\n buffer f32[1300]\n buffer f32[8]\n buffer f32[1300] out\n"
+      " %9 = load 1 [0] : f32\n"
+      " parallel d0 = 3..36 by 1 {\n  for d1 = 2..37 by 4 {\n"
+      "   %1 = load 0 [36*d1 + d0] : f32\n   %2 = load 2 [1 + 36*d0 + d1] : f32\n"
+      "   %3 = map add %1, %2 : f32\n   %4 = map add %3, %9 : f32\n"
+      "   store 2 [1 + 36*d0 + d1] %4\n  }\n }\n}\n",
+      "kernel batch version 3 {\n buffer f32[3, 17, 20]\n buffer f32[3, 20, 17] out\n"
+      " %0 = reference 0 : f32[3, 17, 20]\n %1 = reference 1 : f32[3, 20, 17]\n"
+      " parallel d0 = 0..3 by 1 {\n"
+      "  %2 = slice [d0, 0, 0] sizes [1, 17, 20] squeeze [0] %0 : f32[17, 20]\n"
+      "  %3 = slice [d0, 0, 0] sizes [1, 20, 17] squeeze [0] %1 : f32[20, 17]\n"
+      "  for d1 = 0..20 by 4 {\n   %4 = transpose [1, 0] %2 : f32[20, 17]\n"
+      "   for d2 = 0..17 by 4 {\n    %5 = ref_load [d1, d2] %4 : f32\n"
+      "    ref_store [d1, d2] %3, %5\n   }\n  }\n }\n}\n",
+      "kernel apart version 1 {\n buffer f32[600]\n buffer s32[64]\n buffer f32[600] out\n"
+      " parallel d0 = 0..20 by 8 {\n  for d1 = 0..24 by 8 {\n"
+      "   %0 = load 1 [d1] : s32\n   %1 = load 0 [20*d1 + d0 + clamp(%0, 0, 3)] : f32\n"
+      "   store 2 [24*d0 + d1] %1\n  }\n }\n}\n",
+      "kernel split version 1 {\n buffer f32[600]\n buffer s32[64]\n buffer f32[600] out\n"
+      " parallel d0 = 0..20 by 8 {\n  for d1 = 0..24 by 8 {\n"
+      "   %1 = load 0 [40*(d1 div 2) + (d1 mod 2) + d0] : f32\n"
+      "   store 2 [24*d0 + d1] %1\n  }\n }\n}\n",
+  };
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
+    HLO_SCOPED_ARENA arena = {0};
+    compare(hlo_test_parsed(&arena, texts[i]));
+  }
+}
+
+// Tiles that are copied to memory where their dimensions are in another order, and loaded back
+// step by step, are the same: for every width of elements, with dimensions of size 1, of one
+// dimension.
+static void copies_and_back(void** unused) {
+  (void)unused;
+  enum { MAX_RANK = 3 };
+  static const char* const dtypes[] = {"s4",   "f4e2m1fn", "f8e4m3fn", "f8e5m2", "u8",
+                                       "bf16", "f16",      "f32",      "s32",    "f64"};
+  static const struct {
+    uint32_t rank;
+    int64_t dims[MAX_RANK], order[MAX_RANK], back[MAX_RANK];
+  } shapes[] = {{1, {37}, {0}, {0}},
+                {2, {1, 21}, {1, 0}, {1, 0}},
+                {2, {18, 35}, {1, 0}, {1, 0}},
+                {3, {5, 1, 17}, {2, 0, 1}, {1, 2, 0}},
+                {3, {2, 17, 6}, {0, 2, 1}, {0, 2, 1}}};
+  static const int64_t steps[] = {1, 4, 16};
+  for (size_t n = 0; n < sizeof dtypes / sizeof *dtypes; ++n) {
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; ++s) {
+      HLO_SCOPED_ARENA arena = {0};
+      HLO_SCOPED_STRBUF text = {0};
+      const uint32_t rank = shapes[s].rank;
+      int64_t swapped[MAX_RANK];
+      for (uint32_t i = 0; i < rank; ++i) swapped[i] = shapes[s].dims[shapes[s].order[i]];
+      const char* lines[] = {
+          "kernel same version 3 {\nbuffer ", "\nbuffer ",
+          " out\n%0 = reference 0 : ", "\n%1 = alloc near : ", "\n%2 = transpose"};
+      for (uint32_t i = 0; i < 4; ++i) {
+        hlo_strbuf_printf(&text, "%s%s", lines[i], dtypes[n]);
+        put_list(&text, "", rank, i == 3 ? swapped : shapes[s].dims);
+      }
+      put_list(&text, lines[4], rank, shapes[s].order);
+      hlo_strbuf_printf(&text, " %%0 : %s", dtypes[n]);
+      put_list(&text, "", rank, swapped);
+      put_list(&text, "\ncopy %2, %1\n%3 = transpose", rank, shapes[s].back);
+      hlo_strbuf_printf(&text, " %%1 : %s", dtypes[n]);
+      put_list(&text, "", rank, shapes[s].dims);
+      hlo_strbuf_printf(&text, "\n%%4 = reference 1 : %s", dtypes[n]);
+      put_list(&text, "", rank, shapes[s].dims);
+      for (uint32_t i = 0; i < rank; ++i) {
+        hlo_strbuf_printf(&text, "\nfor d%u = 0..%d by %d {", i, (int)shapes[s].dims[i],
+                          (int)steps[(n + s + i) % 3]);
+      }
+      const char* at = rank == 1 ? "[d0]" : rank == 2 ? "[d0, d1]" : "[d0, d1, d2]";
+      hlo_strbuf_printf(&text, "\n%%5 = ref_load %s %%3 : %s\nref_store %s %%4, %%5", at, dtypes[n],
+                        at);
+      for (uint32_t i = 0; i < rank; ++i) hlo_strbuf_puts(&text, "\n}");
+      hlo_strbuf_puts(&text, "\n}\n");
+      expect_copy(hlo_test_parsed(&arena, hlo_strbuf_text(&text)));
+    }
+  }
+}
+
 // Updates of every kind and of several types, with masks, outside, in branches; whose results are
 // used; of scratch memory that phases share.
 static void atomics(void** unused) {
@@ -613,6 +723,8 @@ int main(void) {
       cmocka_unit_test(reductions),
       cmocka_unit_test(grids),
       cmocka_unit_test(chains_of_references),
+      cmocka_unit_test(transposes),
+      cmocka_unit_test(copies_and_back),
       cmocka_unit_test(atomics),
       cmocka_unit_test(phases_share_allocations),
       cmocka_unit_test(prints),

@@ -427,6 +427,16 @@ static bool has_dependent_phases(const hlo_tile_kernel_t* kernel) {
   return false;
 }
 
+static int64_t transpose_edge(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op,
+                              const hlo_target_t* target) {
+  HLO_SCOPED_ARENA scratch = {0};
+  hlo_expr_space_t exprs;
+  hlo_expr_space_init(&exprs, &scratch);
+  const hlo_tile_emitter_t e = {
+      .kernel = kernel, .target = target, .exprs = &exprs, .lane_iv = HLO_TILE_NO_LANES};
+  return hlo_tile_transpose_edge(&e, op);
+}
+
 // Cuts a parallel loop into whole vectors, or whole steps.
 static void plan_phase(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op,
                        const hlo_target_t* target, hlo_tile_plan_t* plan) {
@@ -436,7 +446,9 @@ static void plan_phase(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op,
   plan->chunk_counts[number] = 1;
   if (op->kind != HLO_TILE_OP_parallel || loop->low < 0) return;
   if (hlo_tile_runs_threads(op) || any_op(op, is_in_order, kernel)) return;
-  const int64_t unit = loop->step > 1 ? hlo_max(loop->step, (int64_t)target->vector_bytes) : 1;
+  const int64_t unit =
+      hlo_max(loop->step > 1 ? hlo_max(loop->step, (int64_t)target->vector_bytes) : 1,
+              transpose_edge(kernel, op, target));
   const int64_t size = hlo_divide_up(hlo_divide_up(loop->end, unit), MOST_CHUNKS) * unit;
   plan->chunk_sizes[number] = size;
   plan->chunk_counts[number] = (uint32_t)hlo_divide_up(loop->end, size);

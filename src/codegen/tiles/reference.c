@@ -104,29 +104,68 @@ static void copy_row(hlo_tile_emitter_t* e, hlo_dtype_t dtype, int64_t count, hl
   }
 }
 
+// squares: the two innermost loops, if these are a transpose.
 static void emit_copy_loops(hlo_tile_emitter_t* e, const hlo_tile_copy_loops_t* loops, uint32_t at,
-                            hlo_dtype_t dtype, hlo_vir_value_t* from, hlo_vir_value_t* to) {
+                            const hlo_tile_transposed_copy_t* squares, hlo_dtype_t dtype,
+                            hlo_vir_value_t* from, hlo_vir_value_t* to) {
   hlo_vir_builder_t* b = e->b;
   const int64_t bytes = (int64_t)hlo_dtype_size_bytes(dtype);
+  if (at == loops->count && squares) {
+    hlo_tile_copy_transposed(e, squares, from, to);
+    return;
+  }
   if (at == loops->count) {
     copy_elements(e, dtype, 1, (hlo_element_address_t){.base = from},
                   (hlo_element_address_t){.base = to});
     return;
   }
-  if (at + 1 == loops->count && loops->from[at] == 1 && loops->to[at] == 1) {
+  if (!squares && at + 1 == loops->count && loops->from[at] == 1 && loops->to[at] == 1) {
     copy_row(e, dtype, loops->dims[at], from, to);
     return;
   }
   hlo_vir_value_t* index =
       hlo_vir_begin_for(b, hlo_vir_iconst(b, 0), hlo_vir_iconst(b, loops->dims[at]), 1, 0);
-  emit_copy_loops(e, loops, at + 1, dtype, add_bytes(e, from, index, loops->from[at] * bytes),
+  emit_copy_loops(e, loops, at + 1, squares, dtype,
+                  add_bytes(e, from, index, loops->from[at] * bytes),
                   add_bytes(e, to, index, loops->to[at] * bytes));
   hlo_vir_end(b);
+}
+
+// Takes away the two dimensions along which the elements are adjacent on one side each. Returns
+// false for copies that are no transpose, or that have too few elements for squares.
+static bool move_transposed(const hlo_tile_emitter_t* e, hlo_dtype_t dtype,
+                            hlo_tile_copy_loops_t* loops, hlo_tile_transposed_copy_t* out) {
+  uint32_t column = 0, lane = 0;
+  while (column < loops->count && loops->from[column] != 1) ++column;
+  while (lane < loops->count && loops->to[lane] != 1) ++lane;
+  if (e->group || column >= loops->count || lane >= loops->count || column == lane) return false;
+  *out = (hlo_tile_transposed_copy_t){
+      .dtype = dtype,
+      .edge = hlo_tile_copy_edge(e->target, dtype, loops->dims[lane], loops->dims[column]),
+      .lanes = loops->dims[lane],
+      .columns = loops->dims[column],
+      .row_stride = loops->from[lane],
+      .column_stride = loops->to[column]};
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < loops->count; ++i) {
+    if (i == lane || i == column) continue;
+    loops->dims[kept] = loops->dims[i];
+    loops->from[kept] = loops->from[i];
+    loops->to[kept++] = loops->to[i];
+  }
+  loops->count = kept;
+  return out->edge > 0;
 }
 
 void hlo_tile_emit_copy(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
   const hlo_tile_op_t *from = op->operands[0], *to = op->operands[1];
   if (hlo_tile_ref_count(from) == 0) return;
-  const hlo_tile_copy_loops_t loops = hlo_tile_merge_dims(from, to);
-  emit_copy_loops(e, &loops, 0, from->dtype, e->done[from->number], e->done[to->number]);
+  hlo_tile_copy_loops_t loops = hlo_tile_merge_dims(from, to);
+  hlo_tile_transposed_copy_t transposed;
+  const hlo_tile_transposed_copy_t* squares = &transposed;
+  if (!move_transposed(e, from->dtype, &loops, &transposed)) {
+    loops = hlo_tile_merge_dims(from, to);
+    squares = NULL;
+  }
+  emit_copy_loops(e, &loops, 0, squares, from->dtype, e->done[from->number], e->done[to->number]);
 }
