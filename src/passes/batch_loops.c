@@ -4,10 +4,12 @@
 // lanes and run in parallel, which iterations of a few elements do not.
 //
 // An iteration is independent if everything that the loop carries is a counter, a value that stays
-// the same, or an array of which each iteration replaces a slice of its own (and reads no other
-// part). A loop with an op that has no form for all iterations is kept: inner loops that remain,
-// branches, calls of the library. Inner loops are batched first. Sums of floats and products become
-// larger ones, whose order of additions is that of any program with their shape.
+// the same, an array of which each iteration replaces a slice of its own (and reads no other part),
+// or an accumulator: a value that each iteration only adds to. A loop with an op that has no form
+// for all iterations is kept: inner loops that remain, branches, calls of the library. Inner loops
+// are batched first. Sums of floats and products become larger ones, whose order of additions is
+// that of any program with their shape: what iterations add up is one reduction, and the sum of
+// their products one product that also contracts the iterations.
 #include "passes/batch_loops.h"
 
 #include "base/tuning.h"
@@ -32,6 +34,22 @@ static hlo_node_t* update_of(const hlo_batch_t* b, uint32_t i) {
                          node->op == HLO_OP_dynamic_update_slice &&
                          hlo_node_operand(node, 0) == b->body->args[i];
   return is_update && next->uses && !next->uses->next ? node : NULL;
+}
+
+// Returns the addition that makes the next value of accumulator i; NULL if the iterations use it in
+// other ways, or add the same value.
+static hlo_node_t* accumulation_of(const hlo_batch_t* b, uint32_t i) {
+  const hlo_value_t *arg = b->body->args[i], *next = next_value(b, i);
+  hlo_node_t* node = next->def;
+  const bool is_sum = node && node->parent == b->body && node->op == HLO_OP_add && !node->extra &&
+                      !hlo_dtype_is_complex(arg->type->dtype);
+  if (!is_sum || !arg->uses || arg->uses->next || arg->uses->user != node) return NULL;
+  return next->uses && !next->uses->next ? node : NULL;
+}
+
+// Returns what an addition adds to accumulator i.
+static hlo_value_t* addend_of(const hlo_batch_t* b, const hlo_node_t* sum, uint32_t i) {
+  return hlo_node_operand(sum, hlo_node_operand(sum, 0) == b->body->args[i]);
 }
 
 // Matches a carried integer to which each iteration adds a constant.
@@ -67,7 +85,7 @@ static bool classify_arguments(hlo_batch_t* b) {
         *fact = (hlo_batch_fact_t){.is_known = true, .first = value};
       }
     } else if (!read_counter(b, i, fact)) {
-      if (!update_of(b, i)) return false;
+      if (!update_of(b, i) && !accumulation_of(b, i)) return false;
       *fact = (hlo_batch_fact_t){.is_varying = true};
     }
   }
@@ -86,7 +104,7 @@ static bool same_window(const hlo_batch_window_t* x, const hlo_batch_window_t* y
 static bool updates_own_slice(const hlo_batch_t* b, uint32_t i) {
   hlo_node_t* update = update_of(b, i);
   hlo_batch_window_t window, read;
-  if (!hlo_batch_window(b, update, &window)) return false;
+  if (!update || !hlo_batch_window(b, update, &window)) return false;
   for (const hlo_use_t* use = b->body->args[i]->uses; use; use = use->next) {
     if (use->user == update && use == &update->operands[0]) continue;
     if (use->user->op != HLO_OP_dynamic_slice || use->user->parent != b->body ||
@@ -113,10 +131,59 @@ static bool has_room(const hlo_batch_t* b, const hlo_node_t* node) {
          bytes <= limit;
 }
 
-static bool is_update_of_carry(const hlo_batch_t* b, const hlo_node_t* node) {
-  const hlo_value_t* array = node->operand_count ? hlo_node_operand(node, 0) : NULL;
-  return array && array->region == b->body && !array->def &&
-         next_value(b, array->number) == &node->results[0] && update_of(b, array->number) == node;
+static bool is_known(const hlo_batch_t* b, uint32_t i) {
+  return b->facts[b->body->args[i]->index].is_known;
+}
+
+// Returns true if the node makes the next value of a carried array or accumulator.
+static bool ends_carry(const hlo_batch_t* b, const hlo_node_t* node) {
+  if (node->op != HLO_OP_add && node->op != HLO_OP_dynamic_update_slice) return false;
+  const hlo_use_t* use = node->results[0].uses;
+  const hlo_node_t* end = hlo_region_terminator(b->body);
+  if (!use || use->user != end) return false;
+  const uint32_t i = (uint32_t)(use - end->operands);
+  return node == update_of(b, i) || (node == accumulation_of(b, i) && !is_known(b, i));
+}
+
+// Returns true for ops that commute with the sum of iterations.
+static bool only_moves(const hlo_node_t* node) {
+  return node->op == HLO_OP_transpose || node->op == HLO_OP_reshape;
+}
+
+// Returns true if the node is a product of values that both vary, or moves its elements, and the
+// loop only adds the result to an accumulator: it is computed for the sum of all iterations.
+static bool is_summed(const hlo_batch_t* b, const hlo_node_t* node) {
+  while (only_moves(node)) {
+    node = hlo_node_operand(node, 0)->def;
+    if (!node || node->parent != b->body) return false;
+  }
+  if (node->op != HLO_OP_dot_general || !hlo_batch_fact(b, hlo_node_operand(node, 0)).is_varying ||
+      !hlo_batch_fact(b, hlo_node_operand(node, 1)).is_varying) {
+    return false;
+  }
+  do {
+    const hlo_use_t* use = node->results[0].uses;
+    if (!use || use->next) return false;
+    node = use->user;
+  } while (only_moves(node));
+  return node->op == HLO_OP_add && ends_carry(b, node);
+}
+
+// Returns true if the loop adds what no iteration changes, or products that take as much memory as
+// the accumulator, which it adds in place: such loops are kept.
+static bool accumulates_in_place(const hlo_batch_t* b, uint32_t i) {
+  const hlo_value_t* addend = addend_of(b, accumulation_of(b, i), i);
+  if (!hlo_batch_fact(b, addend).is_varying) return true;
+  const int64_t count = hlo_type_element_count(addend->type);
+  const hlo_node_t* end = hlo_region_terminator(b->body);
+  for (const hlo_node_t* node = b->body->first; node != end; node = node->next) {
+    if (node->op == HLO_OP_dot_general && !is_summed(b, node) &&
+        b->facts[node->results[0].index].is_varying &&
+        hlo_type_element_count(node->results[0].type) >= count) {
+      return true;
+    }
+  }
+  return false;
 }
 
 static bool classify_body(hlo_batch_t* b) {
@@ -124,17 +191,19 @@ static bool classify_body(hlo_batch_t* b) {
   for (const hlo_node_t* node = b->body->first; node != end; node = node->next) {
     if (node->result_count != 1 || node->extra || !hlo_node_is_pure(node)) return false;
     hlo_batch_fact_t* fact = &b->facts[node->results[0].index];
-    if (is_update_of_carry(b, node)) {
+    if (ends_carry(b, node)) {
       *fact = (hlo_batch_fact_t){.is_varying = true};
       continue;
     }
     *fact = hlo_batch_infer(b, node);
     if (fact->is_known) continue;
-    if (!hlo_batch_can(b, node) || (fact->is_varying && !has_room(b, node))) return false;
+    if (!hlo_batch_can(b, node)) return false;
+    if (fact->is_varying && !is_summed(b, node) && !has_room(b, node)) return false;
   }
   for (uint32_t i = 0; i < b->body->arg_count; ++i) {
     const hlo_batch_fact_t* fact = &b->facts[b->body->args[i]->index];
-    if (fact->is_varying && !fact->is_known && !updates_own_slice(b, i)) return false;
+    if (!fact->is_varying || fact->is_known) continue;
+    if (accumulation_of(b, i) ? accumulates_in_place(b, i) : !updates_own_slice(b, i)) return false;
   }
   return true;
 }
@@ -145,8 +214,9 @@ static hlo_status_t build_body(hlo_batch_t* b) {
   const hlo_node_t* end = hlo_region_terminator(b->body);
   for (hlo_node_t* node = b->body->first; node != end; node = node->next) {
     const hlo_value_t* result = &node->results[0];
-    if (b->facts[result->index].is_known || is_update_of_carry(b, node)) continue;
-    b->built[result->index] = hlo_batch_build(b, node);
+    if (b->facts[result->index].is_known || ends_carry(b, node)) continue;
+    b->built[result->index] =
+        is_summed(b, node) ? hlo_batch_build_sum(b, node) : hlo_batch_build(b, node);
     HLO_TRY(hlo_module_status(b->body->module));
   }
   return hlo_ok();
@@ -158,6 +228,15 @@ static hlo_value_t* result_of(const hlo_batch_t* b, uint32_t i) {
   if (!fact->is_varying) return hlo_node_operand(b->loop, i);
   if (fact->is_known) {
     return hlo_build_integers(b->loop, arg->type, &(int64_t){fact->first + fact->step * b->count});
+  }
+  const hlo_node_t* sum = accumulation_of(b, i);
+  if (sum) {
+    hlo_value_t* addend = addend_of(b, sum, i);
+    const hlo_node_t* node = addend->def;
+    hlo_value_t* total = node && node->parent == b->body && is_summed(b, node)
+                             ? b->built[addend->index]
+                             : hlo_batch_sum(b, addend);
+    return hlo_build_binary(b->loop, HLO_OP_add, hlo_node_operand(b->loop, i), total);
   }
   const hlo_node_t* update = update_of(b, i);
   hlo_batch_window_t window;

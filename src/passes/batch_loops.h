@@ -51,3 +51,8 @@ hlo_value_t* hlo_batch_invariant(const hlo_batch_t* batch, hlo_value_t* value);
 /// Returns the array after the loop whose slices `update` replaces one after another.
 hlo_value_t* hlo_batch_assemble(const hlo_batch_t* batch, const hlo_batch_window_t* window,
                                 hlo_value_t* array, hlo_value_t* update);
+/// Returns the sum of a varying value over all iterations.
+hlo_value_t* hlo_batch_sum(const hlo_batch_t* batch, hlo_value_t* value);
+/// Builds the sum over all iterations of a product whose operands both vary, or a transpose or
+/// reshape of such a sum. NULL as above.
+hlo_value_t* hlo_batch_build_sum(const hlo_batch_t* batch, const hlo_node_t* node);

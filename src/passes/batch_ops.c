@@ -505,6 +505,46 @@ static hlo_value_t* build_product(const hlo_batch_t* b, const hlo_node_t* node,
   return move_iterations(b, result, at, 0);
 }
 
+hlo_value_t* hlo_batch_build_sum(const hlo_batch_t* b, const hlo_node_t* node) {
+  static const hlo_attr_id_t kDims[][2] = {
+      {HLO_ATTR_lhs_batching_dimensions, HLO_ATTR_lhs_contracting_dimensions},
+      {HLO_ATTR_rhs_batching_dimensions, HLO_ATTR_rhs_contracting_dimensions}};
+  if (node->op != HLO_OP_dot_general) {
+    hlo_value_t* sum = b->built[hlo_node_operand(node, 0)->index];
+    return hlo_build_copy(b->loop, node, node->results[0].type, &sum);
+  }
+  hlo_value_t* operands[] = {batched(b, hlo_node_operand(node, 0)),
+                             batched(b, hlo_node_operand(node, 1))};
+  hlo_value_t* result = hlo_build_copy(b->loop, node, node->results[0].type, operands);
+  for (uint32_t i = 0; i < 2; ++i) {
+    extend_ints(result, kDims[i][0], false, 0, 1);
+    extend_ints(result, kDims[i][1], true, 0, 1);
+  }
+  return result;
+}
+
+// Returns the reduction by addition, from zero on, whose result only an accumulator gets.
+static const hlo_node_t* partial_sum(const hlo_value_t* value) {
+  const hlo_node_t* node = value->def;
+  if (!node || node->op != HLO_OP_reduce || node->operand_count != 2 || value->uses->next ||
+      hlo_reduce_op(node, 0) != HLO_OP_add || !hlo_constant_is_zero(hlo_node_operand(node, 1))) {
+    return NULL;
+  }
+  return node;
+}
+
+hlo_value_t* hlo_batch_sum(const hlo_batch_t* b, hlo_value_t* value) {
+  int64_t dims[HLO_RANK_MAX] = {0};
+  uint32_t count = 1;
+  const hlo_node_t* inner = partial_sum(value);
+  if (inner && is_varying(b, inner, 0)) {
+    const hlo_ints_t of_inner = hlo_node_ints(inner, HLO_ATTR_dimensions);
+    for (uint32_t i = 0; i < of_inner.count; ++i) dims[count++] = of_inner.values[i] + 1;
+    value = hlo_node_operand(inner, 0);
+  }
+  return hlo_build_reduce(b->loop, HLO_OP_add, batched(b, value), 0, count, dims);
+}
+
 static hlo_value_t* build_varying(const hlo_batch_t* b, const hlo_node_t* node,
                                   hlo_value_t** operands) {
   const hlo_type_t* type = with_iterations(b, node->results[0].type);

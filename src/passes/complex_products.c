@@ -5,11 +5,6 @@
 #include "passes/complex_parts.h"
 #include "passes/constants.h"
 
-static bool is_zero(const hlo_value_t* value) {
-  const void* splat = hlo_constant_splat(value);
-  return splat && hlo_dtype_load_double(value->type->dtype, splat) == 0;
-}
-
 // Returns x + y or x - y; NULL is zero.
 static hlo_value_t* add_parts(hlo_node_t* node, hlo_op_t op, hlo_value_t* x, hlo_value_t* y) {
   if (x && y) return hlo_build_binary(node, op, x, y);
@@ -27,7 +22,7 @@ static hlo_parts_t or_zero(hlo_node_t* node, hlo_parts_t sum) {
 
 static hlo_value_t* product_of(hlo_node_t* node, hlo_value_t* x, hlo_value_t* y) {
   const hlo_type_t* type = hlo_part_type(node->parent->module, node->results[0].type);
-  if (is_zero(x) || is_zero(y)) return NULL;
+  if (hlo_constant_is_zero(x) || hlo_constant_is_zero(y)) return NULL;
   return hlo_build_like(node, type, (hlo_value_t*[]){x, y});
 }
 
@@ -69,7 +64,7 @@ static int64_t read_sides(const hlo_node_t* node, side_t sides[2]) {
 // Broadcasts the elements of term number `term` to the shape of the result; NULL: zeros.
 static hlo_value_t* broadcast_term(hlo_node_t* node, const side_t* side, hlo_value_t* value,
                                    int64_t term) {
-  if (is_zero(value)) return NULL;
+  if (hlo_constant_is_zero(value)) return NULL;
   hlo_module_t* module = node->parent->module;
   const hlo_type_t* type = value->type;
   int64_t first[HLO_RANK_MAX] = {0}, sizes[HLO_RANK_MAX], kept[HLO_RANK_MAX], to[HLO_RANK_MAX];
@@ -129,8 +124,8 @@ bool hlo_complex_product_is_stacked(const hlo_node_t* node, const hlo_parts_t* l
   for (uint32_t i = 0; i < sides[0].count; ++i) {
     if (sides[0].dims[i] != x->rank - sides[0].count + i) return false;
   }
-  const bool is_sparse =
-      is_zero(rhs.re) || is_zero(rhs.im) || (lhs && (is_zero(lhs->re) || is_zero(lhs->im)));
+  const bool is_sparse = hlo_constant_is_zero(rhs.re) || hlo_constant_is_zero(rhs.im) ||
+                         (lhs && (hlo_constant_is_zero(lhs->re) || hlo_constant_is_zero(lhs->im)));
   const int64_t least = hlo_type_element_count(y) *
                         (terms <= HLO_TUNING_COMPLEX_SUM_MAX_TERMS ? 1 : HLO_TUNING_COMPLEX_TALL);
   return terms > HLO_TUNING_COMPLEX_SUM_FEW_TERMS && !is_sparse && y->rank + 2 <= HLO_RANK_MAX &&
@@ -229,8 +224,8 @@ bool hlo_complex_product_reads_whole(const hlo_node_t* node, uint32_t large, hlo
   const hlo_type_t* other = hlo_node_operand_type(node, 1 - large);
   const uint32_t rank = type->rank > other->rank ? type->rank : other->rank;
   return terms > HLO_TUNING_COMPLEX_SUM_MAX_TERMS && rank + 2 <= HLO_RANK_MAX &&
-         node->results[0].type->rank + 2 <= HLO_RANK_MAX && !is_zero(small.re) &&
-         !is_zero(small.im) &&
+         node->results[0].type->rank + 2 <= HLO_RANK_MAX && !hlo_constant_is_zero(small.re) &&
+         !hlo_constant_is_zero(small.im) &&
          hlo_type_element_count(type) >= HLO_TUNING_COMPLEX_TALL * hlo_type_element_count(other) &&
          (innermost_is_free(&sides[large], type) ||
           (large == 1 && contracts_innermost(&sides[1], type)));

@@ -48,6 +48,11 @@ static hlo_literal_t* splat_of(const hlo_literal_t* literal) {
   return splat;
 }
 
+bool hlo_constant_is_zero(const hlo_value_t* value) {
+  const void* element = hlo_constant_splat(value);
+  return element && hlo_dtype_load_double(value->type->dtype, element) == 0;
+}
+
 hlo_node_t* hlo_constant_create(hlo_module_t* module, const hlo_type_t* type,
                                 hlo_literal_t* literal, hlo_loc_t loc) {
   hlo_literal_t* splat = splat_of(literal);

@@ -11,6 +11,8 @@ bool hlo_constant_integer(const hlo_value_t* value, int64_t* out);
 /// Returns the element that all elements of `value` equal: of a splat, of a constant with one
 /// element, or of a broadcast of either. NULL for any other value. The module owns the element.
 const void* hlo_constant_splat(const hlo_value_t* value);
+/// Returns true if all elements of `value`, or their real parts, are known to be zero.
+bool hlo_constant_is_zero(const hlo_value_t* value);
 /// Creates an unlinked constant of a static tensor type with plain elements, as a splat if all
 /// elements are bitwise equal. `literal` is retained.
 hlo_node_t* hlo_constant_create(hlo_module_t* module, const hlo_type_t* type,

@@ -903,7 +903,8 @@ class Maker:
 
     def grid_loop(self):
         """A loop over the points of a grid, as interpreted Pallas kernels are: blocks of arrays are read, and
-        written where they were read or elsewhere; indices wrap around, or the number of the point is divided."""
+        written where they were read or elsewhere, or added up; indices wrap around, or the number of the point is
+        divided."""
         rng, n = self.rng, self.name()[1:]
         bounds = [rng.choice([1, 2, 3, 4, 5, 8]) for _ in range(rng.choice([1, 1, 2, 2, 3]))]
         number = self.scalars(n)
@@ -936,6 +937,10 @@ class Maker:
         start = [w[0] for w in windows] + first
         slots = [w[1] for w in windows] + scratch
         ends += new[len(blocks):-1]
+        for value in [v for v in new[:len(blocks)] if v.dtype in INTEGERS and rng.random() < 0.5]:
+            slot, end = Value(self.name(), value.dtype, value.shape), Value(self.name(), value.dtype, value.shape)
+            lines.append(f"{end.name} = stablehlo.add {slot.name}, {value.name} : {value.type}")
+            start, slots, ends = start + [self.argument(value.dtype, value.shape)], slots + [slot], ends + [end]
         self.grid_text(n, number, bounds, indices, lines, start, slots, ends,
                        [v for v in captured if v.name in needed])
 
