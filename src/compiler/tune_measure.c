@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trials of configurations in child processes (see tune_measure.h). All children live at the same
 // time and take turns, so that every candidate is timed under the same conditions. Inputs are pages
-// that children share until one of them writes; the outputs of each child are pages that the parent
-// reads, too. Bytes of a pattern lie before and after every array.
+// that children share until one of them writes. All children write the same outputs, one after the
+// other, which the parent reads, too; it keeps a copy for each cluster of equal results. Bytes of a
+// pattern lie before and after every array.
 #include "compiler/tune_measure.h"
 
 #include <float.h>
@@ -47,13 +48,18 @@ typedef struct area {
   size_t offsets[MAX_BUFFERS];
 } area_t;
 
-/// A candidate's child and its outputs.
+/// A candidate's child.
 typedef struct trial {
   hlo_child_t child;
-  uint8_t* outputs;
   uint32_t round_count;
   double rounds_ns[MAX_ROUNDS];
 } trial_t;
+
+/// Equal results.
+typedef struct cluster {
+  uint32_t first;    // candidate
+  uint8_t* outputs;  // a copy of its pages
+} cluster_t;
 
 typedef struct measure {
   const hlo_tune_job_t* job;
@@ -61,8 +67,10 @@ typedef struct measure {
   uint32_t count;
   hlo_tune_candidate_t* candidates;
   trial_t* trials;
+  uint32_t cluster_count;
+  cluster_t* clusters;  // the first one: of the model's choice
   area_t inputs, outputs;
-  uint8_t* input_pages;
+  uint8_t *input_pages, *output_pages;
   uint64_t input_hash;
 } measure_t;
 
@@ -133,9 +141,24 @@ static void fill_input(const hlo_tune_buffer_t* buffer, uint64_t seed, uint8_t* 
   }
 }
 
+static void unmap_outputs(measure_t* m) {
+  if (m->output_pages) hlo_os_pages_unmap(m->output_pages, m->outputs.size_bytes);
+  m->output_pages = NULL;
+}
+
+// Maps the outputs of children that start from now on.
+static hlo_status_t map_outputs(measure_t* m) {
+  void* pages = NULL;
+  unmap_outputs(m);
+  HLO_TRY(hlo_child_pages_map(m->outputs.size_bytes, &pages));
+  m->output_pages = pages;
+  return hlo_ok();
+}
+
 static hlo_status_t make_memory(measure_t* m) {
   lay_out(m->job, false, &m->inputs);
   lay_out(m->job, true, &m->outputs);
+  HLO_TRY(map_outputs(m));
   void* pages = NULL;
   HLO_TRY(hlo_os_pages_map(m->inputs.size_bytes, false, &pages));
   m->input_pages = pages;
@@ -172,8 +195,7 @@ static bool take_status(hlo_status_t status, hlo_tune_outcome_t outcome, answer_
 
 static bool check_guards(const body_t* body, answer_t* answer) {
   const measure_t* m = body->m;
-  const uint8_t* outputs = m->trials[body->number].outputs;
-  const uint32_t output = find_damage(m->job, &m->outputs, outputs);
+  const uint32_t output = find_damage(m->job, &m->outputs, m->output_pages);
   const uint32_t input = find_damage(m->job, &m->inputs, m->input_pages);
   const bool is_changed = hlo_hash_bytes(m->input_pages, m->inputs.size_bytes, 0) != m->input_hash;
   if (!output && !input && !is_changed) return true;
@@ -217,9 +239,8 @@ static void first_run(body_t* body, answer_t* answer) {
   const measure_t* m = body->m;
   const hlo_tune_job_t* job = m->job;
   for (uint32_t i = 0; i < job->buffer_count; ++i) {
-    body->addresses[i] = job->buffers[i].is_output
-                             ? m->trials[body->number].outputs + m->outputs.offsets[i]
-                             : m->input_pages + m->inputs.offsets[i];
+    body->addresses[i] = job->buffers[i].is_output ? m->output_pages + m->outputs.offsets[i]
+                                                   : m->input_pages + m->inputs.offsets[i];
   }
   answer->outcome = HLO_TUNE_MEASURED;
   const hlo_kernel_config_t* config = &m->candidates[body->number].config;
@@ -289,10 +310,8 @@ static void take_failure(measure_t* m, uint32_t number, hlo_child_answer_t answe
 // Starts a child and waits for its first run.
 static hlo_status_t begin_trial(measure_t* m, uint32_t number) {
   trial_t* trial = &m->trials[number];
-  void* pages = NULL;
-  HLO_TRY(hlo_child_pages_map(m->outputs.size_bytes, &pages));
-  trial->outputs = pages;
-  fill_guards(m->job, &m->outputs, trial->outputs);
+  memset(m->output_pages, 0, m->outputs.size_bytes);
+  fill_guards(m->job, &m->outputs, m->output_pages);
   body_t body = {.m = m, .number = number};
   HLO_TRY(hlo_child_start(run_child, &body, &trial->child));
   answer_t answer;
@@ -343,50 +362,52 @@ static bool are_close(const hlo_tune_buffer_t* buffer, double terms, const uint8
          largest * (HLO_TUNING_TUNE_TOLERANCE * sqrt(terms) * sums + (unit > sums ? 2 * unit : 0));
 }
 
-static bool are_equal(const measure_t* m, uint32_t a, uint32_t b) {
-  const bool is_exact = m->candidates[a].is_exact && m->candidates[b].is_exact;
+// Compares the outputs with those of a cluster.
+static bool is_in_cluster(const measure_t* m, uint32_t number, const cluster_t* cluster) {
+  const bool is_exact = m->candidates[cluster->first].is_exact && m->candidates[number].is_exact;
   for (uint32_t i = 0; i < m->job->buffer_count; ++i) {
     const hlo_tune_buffer_t* buffer = &m->job->buffers[i];
     if (!buffer->is_output) continue;
-    const uint8_t* x = m->trials[a].outputs + m->outputs.offsets[i];
-    const uint8_t* y = m->trials[b].outputs + m->outputs.offsets[i];
+    const uint8_t* x = cluster->outputs + m->outputs.offsets[i];
+    const uint8_t* y = m->output_pages + m->outputs.offsets[i];
     if (memcmp(x, y, buffer->size_bytes) == 0) continue;
     if (is_exact || !are_close(buffer, m->job->sum_terms, x, y)) return false;
   }
   return true;
 }
 
+static hlo_status_t add_cluster(measure_t* m, uint32_t first) {
+  uint8_t* copy = hlo_mem_alloc(m->outputs.size_bytes);
+  if (!copy) return hlo_status_out_of_memory(m->outputs.size_bytes);
+  memcpy(copy, m->output_pages, m->outputs.size_bytes);
+  m->clusters[m->cluster_count++] = (cluster_t){first, copy};
+  return hlo_ok();
+}
+
 // Puts a candidate into the first cluster whose first member has its result. Only the cluster of
 // the model's choice is right.
-static void compare_results(measure_t* m, uint32_t number, uint32_t* clusters,
-                            uint32_t* cluster_count) {
+static hlo_status_t compare_results(measure_t* m, uint32_t number) {
   hlo_tune_candidate_t* candidate = &m->candidates[number];
   uint32_t k = 0;
-  while (k < *cluster_count && !are_equal(m, clusters[k], number)) ++k;
-  if (k == *cluster_count) clusters[(*cluster_count)++] = number;
+  while (k < m->cluster_count && !is_in_cluster(m, number, &m->clusters[k])) ++k;
+  if (k == m->cluster_count) HLO_TRY(add_cluster(m, number));
   candidate->cluster = k;
-  if (k == 0) return;
+  if (k == 0) return hlo_ok();
   candidate->outcome = HLO_TUNE_WRONG;
   snprintf(candidate->reason, sizeof candidate->reason, "another result than the model's choice");
+  return hlo_ok();
 }
 
 static hlo_status_t try_all(measure_t* m) {
-  uint32_t* clusters = hlo_mem_alloc_zeroed(m->count * sizeof *clusters);
-  uint32_t cluster_count = 0;
-  if (!clusters) return hlo_status_out_of_memory(m->count * sizeof *clusters);
-  hlo_status_t status = hlo_ok();
-  for (uint32_t i = 0; i < m->count && hlo_status_is_ok(status); ++i) {
+  for (uint32_t i = 0; i < m->count; ++i) {
     hlo_tune_candidate_t* candidate = &m->candidates[i];
     if (candidate->outcome == HLO_TUNE_REFUSED) continue;
-    status = begin_trial(m, i);
-    if (hlo_status_is_ok(status) && candidate->outcome == HLO_TUNE_MEASURED) {
-      compare_results(m, i, clusters, &cluster_count);
-    }
+    HLO_TRY(begin_trial(m, i));
+    if (candidate->outcome == HLO_TUNE_MEASURED) HLO_TRY(compare_results(m, i));
     if (candidate->outcome != HLO_TUNE_MEASURED) hlo_child_stop(&m->trials[i].child);
     if (i == 0 && candidate->outcome != HLO_TUNE_MEASURED) break;
   }
-  hlo_mem_free(clusters);
-  return status;
+  return hlo_ok();
 }
 
 // ---- time
@@ -459,17 +480,14 @@ static uint32_t choose(const measure_t* m) {
 static void end_trial(measure_t* m, uint32_t number) {
   trial_t* trial = &m->trials[number];
   hlo_child_stop(&trial->child);
-  if (trial->outputs) hlo_os_pages_unmap(trial->outputs, m->outputs.size_bytes);
-  trial->outputs = NULL;
   trial->round_count = 0;
 }
 
-// Times two candidates in turns, in new processes.
+// Times two candidates in turns, in new processes. The other ones have ended.
 static hlo_status_t time_pair(measure_t* m, const uint32_t pair[2]) {
-  for (uint32_t i = 0; i < 2; ++i) {
-    end_trial(m, pair[i]);
-    HLO_TRY(begin_trial(m, pair[i]));
-  }
+  for (uint32_t i = 0; i < 2; ++i) end_trial(m, pair[i]);
+  HLO_TRY(map_outputs(m));
+  for (uint32_t i = 0; i < 2; ++i) HLO_TRY(begin_trial(m, pair[i]));
   for (uint32_t round = 0; round < m->limits->round_count; ++round) {
     for (uint32_t i = 0; i < 2; ++i) {
       const uint32_t number = pair[(i + round) % 2];
@@ -485,6 +503,7 @@ static hlo_status_t confirm(measure_t* m, uint32_t* winner) {
   const uint32_t pair[2] = {0, *winner};
   hlo_tune_candidate_t *model = &m->candidates[0], *best = &m->candidates[*winner];
   double slowest = best->ns;
+  for (uint32_t i = 0; i < m->count; ++i) end_trial(m, i);
   for (uint32_t i = 0; i < CONFIRMATIONS && *winner; ++i) {
     HLO_TRY(time_pair(m, pair));
     const bool is_measured =
@@ -498,6 +517,9 @@ static hlo_status_t confirm(measure_t* m, uint32_t* winner) {
 
 static void end_trials(measure_t* m) {
   for (uint32_t i = 0; m->trials && i < m->count; ++i) end_trial(m, i);
+  for (uint32_t i = 0; i < m->cluster_count; ++i) hlo_mem_free(m->clusters[i].outputs);
+  hlo_mem_free(m->clusters);
+  unmap_outputs(m);
   if (m->input_pages) hlo_os_pages_unmap(m->input_pages, m->inputs.size_bytes);
   hlo_mem_free(m->trials);
 }
@@ -533,8 +555,9 @@ hlo_status_t hlo_tune_measure(const hlo_tune_job_t* job, const hlo_tune_limits_t
   }
   measure_t m = {.job = job, .limits = limits, .count = count, .candidates = candidates};
   m.trials = hlo_mem_alloc_zeroed(count * sizeof *m.trials);
-  if (!m.trials) return hlo_status_out_of_memory(count * sizeof *m.trials);
-  const hlo_status_t status = measure(&m, out_winner, out_timed_count);
+  m.clusters = hlo_mem_alloc_zeroed(count * sizeof *m.clusters);
+  hlo_status_t status = m.trials && m.clusters ? measure(&m, out_winner, out_timed_count)
+                                               : hlo_status_out_of_memory(count * sizeof *m.trials);
   end_trials(&m);
   return status;
 }

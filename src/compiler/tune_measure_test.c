@@ -28,6 +28,7 @@ enum {
   BEFORE_THE_START,
   SPILLING,
   SAME_CODE,
+  LAZY,
 };
 
 static uint64_t clock_ns;
@@ -45,7 +46,7 @@ static hlo_status_t prepare(void* context, const hlo_kernel_config_t* config, vo
   *out_state = (void*)(intptr_t)kind;
   out_needs->scratch_bytes = kind == SMALLER ? 0 : 1000;
   out_needs->spilled_vectors = kind == SPILLING ? 3 : 1;
-  out_needs->code_hash = kind == SAME_CODE ? FASTER + 1 : (uint64_t)kind + 1;
+  out_needs->code_hash = kind == LAZY ? 0 : kind == SAME_CODE ? FASTER + 1 : (uint64_t)kind + 1;
   return hlo_ok();
 }
 
@@ -64,6 +65,7 @@ static hlo_status_t run(void* context, void* state, void* const* addresses) {
   ++run_count;
   if (kind == ENDLESS || (kind == LATER_ENDLESS && run_count > 1)) sleep_for_ever();
   if (kind == CRASHING) raise(SIGSEGV);
+  if (kind == LAZY) return hlo_ok();
   for (int i = 0; i < ELEMENTS; ++i) out[i] = in[i] * 2;
   if (kind == FAST_BUT_WRONG) out[ELEMENTS - 1] += 0.5f;
   if (kind == OTHER_ORDER) out[0] *= 1 + 1e-7f;
@@ -137,6 +139,21 @@ static void test_winner(void** unused) {
   assert_int_equal(measure(2, little, c), 0);  // less than the margin
 }
 
+// A candidate that writes nothing does not pass for what the one before it wrote. Wrong results
+// that are equal are one cluster.
+static void test_clusters(void** unused) {
+  (void)unused;
+  enum { COUNT = 6 };
+  hlo_tune_candidate_t c[COUNT];
+  static const int kinds[COUNT] = {MODEL, FASTER, LAZY, FAST_BUT_WRONG, LAZY, OTHER_ORDER};
+  static const uint32_t clusters[COUNT] = {0, 0, 1, 2, 1, 0};
+  assert_int_equal(measure(COUNT, kinds, c), 1);
+  for (uint32_t i = 0; i < COUNT; ++i) {
+    assert_int_equal(c[i].cluster, clusters[i]);
+    assert_int_equal(c[i].outcome, clusters[i] ? HLO_TUNE_WRONG : HLO_TUNE_MEASURED);
+  }
+}
+
 // Results of configurations that promise the same order of sums are equal in every bit.
 static void test_exact(void** unused) {
   (void)unused;
@@ -176,8 +193,9 @@ static void test_model_fails(void** unused) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_faults), cmocka_unit_test(test_winner),
-                                     cmocka_unit_test(test_exact), cmocka_unit_test(test_spills),
-                                     cmocka_unit_test(test_model_fails)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_faults),   cmocka_unit_test(test_winner),
+      cmocka_unit_test(test_clusters), cmocka_unit_test(test_exact),
+      cmocka_unit_test(test_spills),   cmocka_unit_test(test_model_fails)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
