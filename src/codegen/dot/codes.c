@@ -5,6 +5,7 @@
 // tables, of the lower and of the upper bytes of bf16, and zipping these gives pairs for the dot
 // product. A's lines are packed in the order that zipping leaves. A block's scale multiplies the
 // sum of its products, which rounds less often than multiplying each element (docs/numerics.md).
+// Where A is of codes with scales, too, integers.c may multiply both as integers.
 #include <string.h>
 
 #include "codegen/dot/matmul_impl.h"
@@ -172,22 +173,43 @@ static bool find_inputs(const hlo_matmul_operand_t* operand, const hlo_kernel_t*
   return true;
 }
 
+// Returns true if A is of codes with scales, too, and integers of both can be multiplied
+// (integers.c).
+static bool find_integers(const hlo_matmul_t* m, const hlo_kernel_t* kernel,
+                          const hlo_matmul_codes_t* b, hlo_matmul_codes_t* out_a) {
+  const hlo_matmul_operand_t* a = &m->operands[HLO_MATMUL_A];
+  const hlo_matmul_dim_t* inner = &m->depth[0];
+  const bool is_inner = inner->place[HLO_MATMUL_A] == a->prologue.place_count;  // contiguous
+  return m->target->has_dot_u8s8 && b->block && inner->extent % HLO_MATMUL_INTEGERS_SPAN == 0 &&
+         m->rows.extent <= HLO_TUNING_INTEGERS_MAX_ROWS && hlo_matmul_is_produced(a) && is_inner &&
+         a->dtype == HLO_DTYPE_BF16 && find_inputs(a, kernel, out_a) && out_a->block == b->block &&
+         hlo_matmul_integer_factor(out_a->dtype) && hlo_matmul_integer_factor(b->dtype);
+}
+
+// Returns true if the rows are so few that codes are looked up where they are multiplied.
+static bool has_few_rows(const hlo_matmul_t* m) {
+  const double elements = (double)m->depth[0].extent * (double)m->columns.extent;
+  const bool is_far = elements > HLO_TUNING_FAR_CACHES * (double)hlo_matmul_cache_bytes(m);
+  return m->rows.extent <= (is_far ? HLO_TUNING_CODES_FAR_ROWS : HLO_TUNING_CODES_MAX_ROWS);
+}
+
 // Reads B's codes in place, if B has any.
 static bool take_codes(hlo_matmul_t* m, const hlo_kernel_t* kernel) {
   hlo_matmul_operand_t* operand = &m->operands[HLO_MATMUL_B];
   hlo_matmul_dim_t* inner = &m->depth[0];
   const int64_t depth = inner->extent;
-  const double elements = (double)depth * (double)m->columns.extent;
-  const bool is_far = elements > HLO_TUNING_FAR_CACHES * (double)hlo_matmul_cache_bytes(m);
-  const int64_t most_rows = is_far ? HLO_TUNING_CODES_FAR_ROWS : HLO_TUNING_CODES_MAX_ROWS;
-  const bool is_small = m->rows.extent > most_rows || depth < HLO_TUNING_CODES_MIN_DEPTH ||
-                        elements < HLO_TUNING_CODES_MIN_ELEMENTS;
+  const bool is_small = depth < HLO_TUNING_CODES_MIN_DEPTH ||
+                        (double)depth * (double)m->columns.extent < HLO_TUNING_CODES_MIN_ELEMENTS;
+  hlo_matmul_codes_t codes, codes_of_a;
   if (is_small || depth % CHUNK || inner->from[HLO_MATMUL_B] != 1 || m->columns.loop < 0 ||
       !hlo_matmul_is_produced(operand) || operand->prologue.widest_bytes > sizeof(float) ||
-      !has_rows(m)) {
+      !has_rows(m) || !find_inputs(operand, kernel, &codes)) {
     return false;
   }
-  if (!find_inputs(operand, kernel, &operand->codes)) return false;
+  const bool has_integers = find_integers(m, kernel, &codes, &codes_of_a);
+  if (!has_integers && !has_few_rows(m)) return false;
+  if (has_integers) m->operands[HLO_MATMUL_A].codes = codes_of_a;
+  operand->codes = codes;
   operand->input = operand->codes.input;
   operand->dtype = operand->codes.dtype;
   operand->first = 0;
@@ -229,16 +251,21 @@ void hlo_matmul_find_codes(hlo_matmul_t* m, const hlo_kernel_t* kernel) {
 }
 
 hlo_matmul_accumulators_t hlo_matmul_codes_tile(const hlo_matmul_t* m) {
-  const int64_t most = HLO_TUNING_CODES_TILE_ROWS, rows = m->rows.extent;
+  const bool is_of_integers = hlo_matmul_has_integers(m);
+  const int64_t rows = m->rows.extent;
+  const int64_t most = is_of_integers ? HLO_TUNING_INTEGERS_TILE_ROWS : HLO_TUNING_CODES_TILE_ROWS;
   const int64_t height = hlo_divide_up(rows, hlo_divide_up(rows, most));
-  const int64_t width =
-      height <= 2 ? 4 : 2;  // all accumulators, pairs and tables fit the registers
+  const int64_t most_sums = HLO_TUNING_INTEGERS_SUMS / height;
+  const int64_t width = is_of_integers ? hlo_matmul_max(hlo_matmul_min(most_sums, 4), 1)
+                        : height <= 2  ? 4
+                                       : 2;  // all accumulators, pairs and tables fit the registers
   return (hlo_matmul_accumulators_t){hlo_matmul_min(width, m->columns.extent), height};
 }
 
 // ---- vector IR
 
-static hlo_vir_value_t* constant(hlo_vir_builder_t* b, hlo_vir_type_t type, const uint8_t* bytes) {
+hlo_vir_value_t* hlo_matmul_constant(hlo_vir_builder_t* b, hlo_vir_type_t type,
+                                     const uint8_t* bytes) {
   const uint32_t size = hlo_vir_elem_bits((hlo_vir_elem_t)type.elem) / 8 * type.lanes;
   const uint32_t blob = hlo_vir_module_add_blob(b->module, bytes, size);
   hlo_vir_value_t* address =
@@ -250,8 +277,7 @@ static hlo_vir_type_t code_type(void) {
   return hlo_vir_type(HLO_VIR_I8, CHUNK);
 }
 
-// Returns the code with these low bits, as a byte in memory.
-static uint8_t code_of(hlo_dtype_t dtype, uint32_t low) {
+uint8_t hlo_matmul_code(hlo_dtype_t dtype, uint32_t low) {
   const uint32_t bits = hlo_dtype_info(dtype)->bits;
   low &= (1u << bits) - 1;
   const bool is_negative = hlo_dtype_is_signed(dtype) && low >> (bits - 1);
@@ -264,12 +290,12 @@ static hlo_vir_value_t* table(hlo_vir_builder_t* b, hlo_dtype_t dtype, uint32_t 
                               uint32_t first, uint32_t count) {
   uint8_t bytes[CHUNK];
   for (uint32_t i = 0; i < CHUNK; ++i) {
-    const uint8_t code = code_of(dtype, first + i % count);
+    const uint8_t code = hlo_matmul_code(dtype, first + i % count);
     uint16_t wide;
     hlo_dtype_convert(dtype, &code, HLO_DTYPE_BF16, &wide, 1);
     bytes[i] = (uint8_t)(wide >> 8 * which);
   }
-  return constant(b, code_type(), bytes);
+  return hlo_matmul_constant(b, code_type(), bytes);
 }
 
 static hlo_vir_value_t* byte_const(hlo_vir_builder_t* b, uint64_t value) {
@@ -433,6 +459,11 @@ static void add_span(const hlo_product_t* p, const hlo_product_tile_t* tile, hlo
 
 void hlo_product_add_codes(hlo_product_t* p, hlo_product_tile_t* tile, hlo_vir_value_t* is_first) {
   (void)is_first;  // nothing is packed by tiles
+  if (hlo_matmul_has_integers(p->m)) {
+    hlo_product_add_integers(p, tile);
+    hlo_product_fold_accumulators(p, tile);
+    return;
+  }
   hlo_vir_builder_t* b = p->b;
   const int64_t depth = p->m->depth[0].extent * p->m->group, block = codes_of(p)->block;
   const int64_t step = block && block < CHUNK ? LANES * block : UNROLL * CHUNK;

@@ -118,8 +118,73 @@ static void test_packed(void** state) {
   check("f8E3M4", &shapes[2], 64, "f8E8M0FNU");
 }
 
+// Writes what multiplies codes %<name> by the scales %<name>s of their blocks as %<name>w.
+static int print_scaled(char* text, size_t size, char name, const char* before, int n, int k,
+                        int block, const char* dtype, const char* scale) {
+  const char* dims = *before ? "0, 1, 2" : "0, 1";
+  char few[64], cut[64], plain[64];
+  snprintf(plain, sizeof plain, "%s%dx%d", before, n, k);
+  snprintf(few, sizeof few, "%s%dx%d", before, n, k / block);
+  snprintf(cut, sizeof cut, "%s%dx%dx%dxbf16", before, n, k / block, block);
+  return snprintf(
+      text, size,
+      "%%%c1 = stablehlo.convert %%%c : (tensor<%sx%s>) -> tensor<%sxbf16>\n"
+      "%%%c2 = stablehlo.convert %%%cs : (tensor<%sx%s>) -> tensor<%sxbf16>\n"
+      "%%%c3 = stablehlo.broadcast_in_dim %%%c2, dims = [%s] : (tensor<%sxbf16>) -> tensor<%s>\n"
+      "%%%c4 = stablehlo.reshape %%%c3 : (tensor<%s>) -> tensor<%sxbf16>\n"
+      "%%%cw = stablehlo.multiply %%%c1, %%%c4 : tensor<%sxbf16>\n",
+      name, name, plain, dtype, plain, name, name, few, scale, few, name, name, dims, few, cut,
+      name, name, cut, plain, name, name, name, plain);
+}
+
+// Both operands are codes with scales. Products of integers are exact but for the sums of blocks.
+static void check_both(const char* left, const char* right, const shape_t* s, int block,
+                       const char* scale) {
+  char text[4096], a[1024], w[1024];
+  const int m = s->rows, n = s->columns, k = s->depth;
+  const char* before = s->before;
+  print_scaled(a, sizeof a, 'a', before, m, k, block, left, scale);
+  print_scaled(w, sizeof w, 'w', before, n, k, block, right, scale);
+  snprintf(text, sizeof text,
+           "func.func @main(%%a: tensor<%s%dx%dx%s>, %%as: tensor<%s%dx%dx%s>, "
+           "%%w: tensor<%s%dx%dx%s>, %%ws: tensor<%s%dx%dx%s>) -> tensor<%s%dx%dxf32> {\n%s%s"
+           "%%5 = stablehlo.dot_general %%aw, %%ww, batching_dims = %s, contracting_dims = %s : "
+           "(tensor<%s%dx%dxbf16>, tensor<%s%dx%dxbf16>) -> tensor<%s%dx%dxf32>\n"
+           "return %%5 : tensor<%s%dx%dxf32>\n}",
+           before, m, k, left, before, m, k / block, scale, before, n, k, right, before, n,
+           k / block, scale, before, m, n, a, w, *before ? "[0] x [0]" : "[] x []",
+           *before ? "[2] x [2]" : "[1] x [1]", before, m, k, before, n, k, before, m, n, before, m,
+           n);
+  hlo_test_agree(text, 0, 2e-3);
+}
+
+// Types with and without integers, blocks shorter and longer than a span, edges of tiles.
+static void test_integers(void** state) {
+  (void)state;
+  static const shape_t shapes[] = {{"", 1, 64, 256, false, false},
+                                   {"", 7, 37, 768, false, false},
+                                   {"2x", 3, 33, 512, false, false},
+                                   {"", 19, 24, 1024, false, false}};
+  static const struct {
+    const char *left, *right, *scale;
+    int block;
+  } codes[] = {{"f4E2M1FN", "f4E2M1FN", "f8E4M3FN", 16},
+               {"f4E2M1FN", "f4E2M1FN", "f8E8M0FNU", 32},
+               {"i8", "i4", "bf16", 64},
+               {"i4", "i8", "bf16", 256},
+               {"f6E2M3FN", "ui2", "f8E8M0FNU", 32},
+               {"i2", "ui4", "bf16", 128},
+               {"f4E2M1FN", "f6E3M2FN", "bf16", 16},
+               {"ui4", "f6E2M3FN", "bf16", 512}};
+  for (size_t i = 0; i < sizeof codes / sizeof *codes; ++i) {
+    const shape_t* s = &shapes[codes[i].block > 256 ? 2 : i % 4];
+    check_both(codes[i].left, codes[i].right, s, codes[i].block, codes[i].scale);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_types), cmocka_unit_test(test_shapes),
-                                     cmocka_unit_test(test_packed)};
+                                     cmocka_unit_test(test_packed),
+                                     cmocka_unit_test(test_integers)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,6 +34,7 @@ enum {
   HLO_MATMUL_CODES_CHUNK = 64,  // codes that are looked up together
   HLO_MATMUL_CODES_GROUP = 2,   // bf16 in a lane
   HLO_MATMUL_CODES_ROWS = HLO_MATMUL_CODES_CHUNK / HLO_MATMUL_CODES_GROUP,
+  HLO_MATMUL_INTEGERS_SPAN = 256,  // codes that are multiplied together as integers
 };
 
 static inline int64_t hlo_matmul_min(int64_t a, int64_t b) {
@@ -134,7 +135,8 @@ typedef struct hlo_matmul_operand {
   int64_t first;          // element from which the loops start
   hlo_matmul_packing_t packing;
   hlo_matmul_prologue_t prologue;
-  hlo_matmul_codes_t codes;  // of B, if lanes run by codes; else of a packed operand
+  hlo_matmul_codes_t codes;  // of B, and of A for integers, if lanes run by codes; else of a packed
+                             // operand
 } hlo_matmul_operand_t;
 
 /// Returns true if all of the operand is copied before the product.
@@ -298,6 +300,12 @@ static inline bool hlo_matmul_is_flipped(const hlo_matmul_t* matmul) {
 static inline bool hlo_matmul_is_along(const hlo_matmul_t* matmul) {
   return matmul->strategy == HLO_MATMUL_BY_DEPTH || matmul->strategy == HLO_MATMUL_BY_CODES ||
          matmul->strategy == HLO_MATMUL_BY_QUADS;
+}
+
+/// Returns true if lanes run by codes of both operands, which are multiplied as integers.
+static inline bool hlo_matmul_has_integers(const hlo_matmul_t* matmul) {
+  return matmul->strategy == HLO_MATMUL_BY_CODES &&
+         matmul->operands[HLO_MATMUL_A].codes.dtype != HLO_DTYPE_INVALID;
 }
 
 /// Returns true if B is packed block by block, and if that is in slices of scratch memory.
@@ -545,6 +553,17 @@ void hlo_matmul_emit_packing(const hlo_kernel_t* kernel, const hlo_point_emitter
 /// Finds the addresses of an operand's codes and scales, if tables widen it.
 void hlo_matmul_locate_codes(const hlo_matmul_t* matmul, uint32_t side,
                              hlo_vir_value_t* const* addresses, hlo_matmul_source_t* source);
+/// Returns the number of the source's element in the operand.
+hlo_vir_value_t* hlo_matmul_number_of(const hlo_matmul_t* matmul, hlo_vir_builder_t* b,
+                                      uint32_t side, const hlo_matmul_source_t* source);
+/// Returns the code with these low bits, as a byte in memory.
+uint8_t hlo_matmul_code(hlo_dtype_t dtype, uint32_t low);
+/// Returns the least power of two times which all values of a type of at most 8 bits are signed
+/// bytes; 0: none is.
+int32_t hlo_matmul_integer_factor(hlo_dtype_t dtype);
+/// Copies a line of A for products of integers.
+void hlo_matmul_pack_integers(const hlo_matmul_t* matmul, hlo_vir_builder_t* b,
+                              const hlo_matmul_source_t* source, hlo_vir_value_t* to);
 /// Returns the elements of a chunk of codes along the contraction, in order: two registers of
 /// pairs.
 void hlo_matmul_widen_chunk(const hlo_matmul_t* matmul, hlo_vir_builder_t* b, uint32_t side,

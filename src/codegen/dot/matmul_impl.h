@@ -153,6 +153,11 @@ hlo_product_emit_t hlo_product_add_columns, hlo_product_add_along, hlo_product_a
 /// Folds the lanes of each of a tile's accumulators into one.
 void hlo_product_fold_accumulators(const hlo_product_t* p, hlo_product_tile_t* tile);
 
+/// Adds the products of a tile's integers to its accumulators, lane by lane.
+void hlo_product_add_integers(hlo_product_t* p, hlo_product_tile_t* tile);
+/// Returns a vector of read-only memory.
+hlo_vir_value_t* hlo_matmul_constant(hlo_vir_builder_t* b, hlo_vir_type_t type,
+                                     const uint8_t* bytes);
 /// Turns a chunk of codes into two registers of pairs: of the first and of the second halves of all
 /// parts of 16 codes.
 void hlo_matmul_decode(hlo_vir_builder_t* b, hlo_dtype_t dtype, hlo_vir_value_t* codes,

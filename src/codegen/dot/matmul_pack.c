@@ -410,7 +410,9 @@ static void pack_a(packing_t* p, hlo_vir_value_t* line) {
   for (uint32_t i = m->depth_count - 1; i-- > 0;) take_index(p, &m->depth[i], &rest);
   hlo_vir_value_t* at = take_index(p, is_by_rows ? &m->rows : inner, &rest);
   take_outer(p, rest);
-  if (m->strategy == HLO_MATMUL_BY_CODES) {
+  if (hlo_matmul_has_integers(m)) {
+    hlo_matmul_pack_integers(m, b, &p->at.from, p->at.to);
+  } else if (m->strategy == HLO_MATMUL_BY_CODES) {
     copy_line_for_codes(p, inner);
   } else if (is_by_rows) {
     copy_line(p, inner, m->group, m->last_group);

@@ -59,6 +59,7 @@ void hlo_matmul_print_strategy(const hlo_matmul_t* m, hlo_strbuf_t* out) {
                       hlo_matmul_main_panel(m)->height, m->panel_width);
   }
   hlo_strbuf_printf(out, ", lanes of %u along the %s", m->lanes, strategy->lanes);
+  if (hlo_matmul_has_integers(m)) hlo_strbuf_puts(out, ", integers of codes");
 }
 
 // ---- legal combinations

@@ -35,9 +35,8 @@ static void place_steps(const hlo_matmul_prologue_t* prologue, int64_t* steps) {
   }
 }
 
-// Returns the number of the source's element in the operand.
-static hlo_vir_value_t* number_of(const hlo_matmul_t* m, hlo_vir_builder_t* b, uint32_t side,
-                                  const hlo_matmul_source_t* source) {
+hlo_vir_value_t* hlo_matmul_number_of(const hlo_matmul_t* m, hlo_vir_builder_t* b, uint32_t side,
+                                      const hlo_matmul_source_t* source) {
   const hlo_matmul_prologue_t* prologue = &m->operands[side].prologue;
   int64_t steps[HLO_MATMUL_MAX_LOOPS];
   place_steps(prologue, steps);
@@ -106,7 +105,7 @@ static int64_t scale_bytes(const hlo_matmul_codes_t* codes) {
 void hlo_matmul_widen_chunk(const hlo_matmul_t* m, hlo_vir_builder_t* b, uint32_t side,
                             const hlo_matmul_source_t* source, hlo_vir_value_t* out_pairs[2]) {
   const hlo_matmul_codes_t* codes = &m->operands[side].codes;
-  hlo_vir_value_t* number = number_of(m, b, side, source);
+  hlo_vir_value_t* number = hlo_matmul_number_of(m, b, side, source);
   load_chunk(b, codes->dtype, source->codes, number, 0, out_pairs);
   if (!codes->block) return;
   hlo_vir_value_t* block = hlo_divide(b, number, codes->block);
@@ -172,7 +171,7 @@ void hlo_matmul_widen_columns(const hlo_matmul_t* m, hlo_vir_builder_t* b,
   place_steps(&operand->prologue, steps);
   hlo_matmul_move(m, HLO_MATMUL_B, b, &m->columns, hlo_index(b, first), &here);
   const columns_t columns = {.source = source,
-                             .number = number_of(m, b, HLO_MATMUL_B, &here),
+                             .number = hlo_matmul_number_of(m, b, HLO_MATMUL_B, &here),
                              .step = steps[m->columns.place[HLO_MATMUL_B] - 1],
                              .count = end - first};
   for (uint32_t i = 0; i < LANES; ++i) {
