@@ -208,15 +208,73 @@ static void test_memory_failure(void** unused) {
   }
 }
 
+// ---- reshapes
+
+enum { MOST_ELEMENTS = 64, MAX_FACTORS = 6, MAX_SHAPES = 64 };
+
+typedef struct shape {
+  uint32_t rank;
+  int64_t dims[MAX_FACTORS];
+} shape_t;
+
+// Adds all shapes of `left` more elements, whose dimensions are above one.
+static void add_shapes(int64_t left, const shape_t* outer, shape_t* shapes, uint32_t* count) {
+  if (left == 1) shapes[(*count)++] = *outer;
+  for (int64_t dim = 2; dim <= left; ++dim) {
+    shape_t shape = *outer;
+    if (left % dim) continue;
+    shape.dims[shape.rank++] = dim;
+    add_shapes(left / dim, &shape, shapes, count);
+  }
+}
+
+static void check_reshape(hlo_expr_space_t* space, const shape_t* from, const shape_t* to,
+                          int64_t elements) {
+  const hlo_expr_t *loops[MAX_FACTORS], *index[MAX_FACTORS];
+  for (uint32_t i = 0; i < to->rank; ++i) loops[i] = hlo_expr_loop(space, i, 0, to->dims[i]);
+  const hlo_expr_t* offset = hlo_expr_linearize(space, to->rank, to->dims, loops);
+  hlo_expr_delinearize(space, offset, from->rank, from->dims, index);
+  for (int64_t n = 0; n < elements; ++n) {
+    int64_t point[MAX_FACTORS] = {0}, rest = n;
+    for (uint32_t i = to->rank; i-- > 0; rest /= to->dims[i]) point[i] = rest % to->dims[i];
+    rest = n;
+    for (uint32_t i = from->rank; i-- > 0; rest /= from->dims[i]) {
+      const int64_t found = hlo_expr_evaluate(index[i], point, NULL);
+      assert_int_equal(found, rest % from->dims[i]);
+      assert_true(index[i]->low >= 0 && index[i]->high < from->dims[i]);
+    }
+  }
+  // Equal shapes have equal indices, whatever the way to them.
+  for (uint32_t i = 0; i < to->rank && from == to; ++i) assert_ptr_equal(index[i], loops[i]);
+}
+
+// From every shape to every other one of as many elements, for up to 64 elements.
+static void test_reshapes(void** unused) {
+  (void)unused;
+  for (int64_t elements = 1; elements <= MOST_ELEMENTS; ++elements) {
+    hlo_arena_t arena;
+    hlo_arena_init(&arena, 0);
+    hlo_expr_space_t space;
+    hlo_expr_space_init(&space, &arena);
+    shape_t shapes[MAX_SHAPES];
+    uint32_t count = 0;
+    add_shapes(elements, &(shape_t){0}, shapes, &count);
+    for (uint32_t i = 0; i < count; ++i) {
+      for (uint32_t k = 0; k < count; ++k) {
+        check_reshape(&space, &shapes[i], &shapes[k], elements);
+      }
+    }
+    assert_false(arena.failed);
+    hlo_arena_deinit(&arena);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_random),
-      cmocka_unit_test(test_offsets),
-      cmocka_unit_test(test_reshape_of_collapsed),
-      cmocka_unit_test(test_loops_resolve),
-      cmocka_unit_test(test_limits),
-      cmocka_unit_test(test_large_divisors),
-      cmocka_unit_test(test_memory_failure),
+      cmocka_unit_test(test_random),         cmocka_unit_test(test_reshapes),
+      cmocka_unit_test(test_offsets),        cmocka_unit_test(test_reshape_of_collapsed),
+      cmocka_unit_test(test_loops_resolve),  cmocka_unit_test(test_limits),
+      cmocka_unit_test(test_large_divisors), cmocka_unit_test(test_memory_failure),
   };
   return cmocka_run_group_tests_name("tile/expr", tests, NULL, NULL);
 }

@@ -84,6 +84,8 @@ static inline bool hlo_tile_is_access(const hlo_tile_op_t* op) {
          op->kind == HLO_TILE_OP_ref_load || op->kind == HLO_TILE_OP_ref_store ||
          op->kind == HLO_TILE_OP_atomic;
 }
+/// Returns the same expression in another space.
+const hlo_expr_t* hlo_tile_expr_in(hlo_expr_space_t* exprs, const hlo_expr_t* expr);
 /// Returns the distance of an access from the start of its buffer or reference, in elements; for
 /// other operations their offset, if they have one.
 const hlo_expr_t* hlo_tile_offset(hlo_expr_space_t* exprs, const hlo_tile_op_t* op);

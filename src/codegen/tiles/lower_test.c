@@ -254,6 +254,52 @@ static void kernels_with_references(void** unused) {
   }
 }
 
+// Copies of parts that are apart: by their numbers, by their distance.
+static void copies_inside(void** unused) {
+  (void)unused;
+  HLO_SCOPED_ARENA arena = {0};
+  compare(hlo_test_parsed(
+      &arena,
+      "kernel inside version 3 {\n buffer f32[40]\n buffer f32[40] out\n"
+      " %0 = reference 0 : f32[40]\n %1 = reference 1 : f32[40]\n copy %0, %1\n"
+      " %2 = slice [0] sizes [20] %1 : f32[20]\n %3 = slice [20] sizes [20] %1 : f32[20]\n"
+      " copy %2, %3\n for d0 = 0..3 by 1 {\n  %4 = slice [10*d0] sizes [10] %1 : f32[10]\n"
+      "  %5 = slice [10 + 10*d0] sizes [10] %1 : f32[10]\n  copy %5, %4\n }\n copy %1, %1\n}\n"));
+}
+
+// Tiles at the edges of a matrix, copied to near memory: zeros, or a number, stand for elements
+// that the matrix does not have, and nothing outside is read. The rows are those of a list; tiles
+// are added to the result, which drops what is beyond its edges.
+static void edge_tiles(void** unused) {
+  (void)unused;
+  static const char* const texts[] = {
+      "kernel edges version 3 {\n buffer f32[13, 10]\n buffer s32[16]\n"
+      " buffer f32[13, 10] out\n buffer f32[4, 16, 16] out\n %0 = reference 0 : f32[13, 10]\n"
+      " %1 = reference 2 : f32[13, 10]\n %2 = reference 3 : f32[4, 16, 16]\n"
+      " %3 = constant 0xc0400000 : f32\n %4 = constant 0x00 : pred\n %5 = constant 0x01 : pred\n"
+      " parallel d0 = 0..2 by 1 {\n  for d1 = 0..2 by 1 {\n"
+      "   %6 = alloc near : f32[16, 16]\n   for d2 = 0..16 by 4 {\n    for d3 = 0..16 by 16 {\n"
+      "     %7 = guard [-3 + 8*d0 + d2] in 0..13 %5, %4 : pred\n"
+      "     %8 = guard [-2 + 8*d1 + d3] in 0..10 %7, %4 : pred\n"
+      "     %9 = ref_load [-3 + 8*d0 + d2, -2 + 8*d1 + d3] mask %0, %8, %3 : f32\n"
+      "     ref_store [d2, d3] %6, %9\n    }\n   }\n   for d4 = 0..16 by 4 {\n"
+      "    %10 = load 1 [d4] : s32\n    for d5 = 0..16 by 16 {\n"
+      "     %11 = ref_load [clamp(%10, 0, 15), d5] %6 : f32\n"
+      "     ref_store [2*d0 + d1, d4, d5] %2, %11\n"
+      "     %12 = guard [8*d0 + d4] in 0..13 %5, %4 : pred\n"
+      "     %13 = guard [8*d1 + d5] in 0..10 %12, %4 : pred\n"
+      "     %14 = atomic add [8*d0 + d4, 8*d1 + d5] mask %1, %11, %13 : f32\n"
+      "    }\n   }\n  }\n }\n}\n",
+      "kernel lines version 3 {\n buffer f32[50]\n buffer f32[3, 20] out\n"
+      " %0 = reference 1 : f32[3, 20]\n parallel d0 = 0..3 by 1 {\n  for d1 = 0..20 by 16 {\n"
+      "   %1 = load 0 [-4 + 20*d0 + d1] : f32\n   ref_store [d0, d1] %0, %1\n  }\n }\n}\n",
+  };
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
+    HLO_SCOPED_ARENA arena = {0};
+    compare(hlo_test_parsed(&arena, texts[i]));
+  }
+}
+
 // Products of every kind of sums; sizes that no register divides.
 static void products(void** unused) {
   (void)unused;
@@ -680,6 +726,10 @@ static void refused(void** unused) {
        "tile"},
       {"kernel large version 3 {\n buffer f32[1] out\n %0 = alloc near : f32[1000000]\n}\n",
        "machine code for large: alloc: the allocations of the kernel take more than 1 MiB"},
+      {"kernel overlap version 3 {\n buffer f32[40] out\n %0 = reference 0 : f32[40]\n"
+       " %1 = slice [0] sizes [39] %0 : f32[39]\n %2 = slice [1] sizes [39] %0 : f32[39]\n"
+       " copy %1, %2\n}\n",
+       "machine code for overlap: copy: its references may have elements in common"},
       {"kernel many version 3 {\n buffer f32[1] out\n %0 = alloc semaphore : s32[1]\n"
        " parallel d0 = 0..257 by 1 {\n  semaphore_wait 1 %0\n }\n}\n",
        "machine code for many: parallel: more than 256 of its iterations wait for each other"},
@@ -719,6 +769,8 @@ int main(void) {
       cmocka_unit_test(random_kernels),
       cmocka_unit_test(written_kernels),
       cmocka_unit_test(kernels_with_references),
+      cmocka_unit_test(copies_inside),
+      cmocka_unit_test(edge_tiles),
       cmocka_unit_test(products),
       cmocka_unit_test(reductions),
       cmocka_unit_test(grids),

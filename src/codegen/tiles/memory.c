@@ -68,13 +68,17 @@ static const hlo_expr_t* same_atom(void* context, const hlo_expr_atom_t* atom) {
              : hlo_expr_value(exprs, atom->number, atom->low, atom->high, atom->loops);
 }
 
+const hlo_expr_t* hlo_tile_expr_in(hlo_expr_space_t* exprs, const hlo_expr_t* expr) {
+  return hlo_expr_rewrite(exprs, expr, same_atom, exprs);
+}
+
 const hlo_expr_t* hlo_tile_offset(hlo_expr_space_t* exprs, const hlo_tile_op_t* op) {
   if (!is_of_reference(op)) return op->offset;
   int64_t strides[HLO_TILE_MAX_RANK];
   hlo_tile_ref_strides(op->operands[0], strides);
   const hlo_expr_t* sum = hlo_expr_const(exprs, 0);
   for (uint32_t i = 0; i < op->index_count; ++i) {
-    const hlo_expr_t* index = hlo_expr_rewrite(exprs, op->indices[i], same_atom, exprs);
+    const hlo_expr_t* index = hlo_tile_expr_in(exprs, op->indices[i]);
     sum = hlo_expr_add(exprs, sum, hlo_expr_mul(exprs, index, strides[i]));
   }
   return sum;

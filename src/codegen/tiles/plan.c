@@ -169,6 +169,68 @@ static hlo_status_t check_sync(const lowering_check_t* c, const hlo_tile_op_t* o
   return !hlo_tile_is_counted(root) || c->target->has_threads ? hlo_ok() : refuse_kind(c, op);
 }
 
+// ---- copies inside of one memory
+
+// Returns where a slice can start along a dimension: a part that would leave its reference is moved
+// inside.
+static int64_t start_of(const hlo_tile_op_t* slice, uint32_t dim, int64_t index) {
+  const int64_t last =
+      slice->operands[0]->ref.dims[dim] - 1 - (slice->sizes[dim] - 1) * slice->strides[dim];
+  return hlo_max(hlo_min(index, last), (int64_t)0);
+}
+
+// Gives the elements of its root between which a reference lies, both included.
+static void find_extent(const hlo_tile_op_t* ref, int64_t* out_low, int64_t* out_high) {
+  int64_t strides[HLO_TILE_MAX_RANK];
+  hlo_tile_ref_strides(ref, strides);
+  *out_low = *out_high = 0;
+  for (uint32_t i = 0; i < ref->ref.rank; ++i) *out_high += (ref->ref.dims[i] - 1) * strides[i];
+  for (const hlo_tile_op_t* op = ref; op->operand_count; op = op->operands[0]) {
+    if (op->kind != HLO_TILE_OP_slice) continue;
+    hlo_tile_ref_strides(op->operands[0], strides);
+    for (uint32_t i = 0; i < op->index_count; ++i) {
+      *out_low += start_of(op, i, op->indices[i]->low) * strides[i];
+      *out_high += start_of(op, i, op->indices[i]->high) * strides[i];
+    }
+  }
+}
+
+static bool is_slice_inside(const hlo_tile_op_t* slice, uint32_t dim) {
+  const hlo_expr_t* index = slice->indices[dim];
+  return start_of(slice, dim, index->low) == index->low &&
+         start_of(slice, dim, index->high) == index->high;
+}
+
+// Returns true if two slices of one reference have no index in common along some dimension.
+static bool are_slices_apart(hlo_expr_space_t* exprs, const hlo_tile_op_t* a,
+                             const hlo_tile_op_t* b) {
+  const bool are_slices = a->kind == HLO_TILE_OP_slice && b->kind == HLO_TILE_OP_slice;
+  if (!are_slices || a->operands[0] != b->operands[0]) return false;
+  for (uint32_t i = 0; i < a->index_count; ++i) {
+    if (!is_slice_inside(a, i) || !is_slice_inside(b, i)) continue;
+    const hlo_expr_t* distance =
+        hlo_expr_add(exprs, hlo_tile_expr_in(exprs, b->indices[i]),
+                     hlo_expr_mul(exprs, hlo_tile_expr_in(exprs, a->indices[i]), -1));
+    if (distance->low > (a->sizes[i] - 1) * a->strides[i]) return true;
+    if (distance->high < -(b->sizes[i] - 1) * b->strides[i]) return true;
+  }
+  return false;
+}
+
+// A copy stores elements while it still loads others.
+static hlo_status_t check_copy(const lowering_check_t* c, const hlo_tile_op_t* op) {
+  const hlo_tile_op_t *from = op->operands[0], *to = op->operands[1];
+  const hlo_tile_op_t *root = hlo_tile_ref_root(from), *other = hlo_tile_ref_root(to);
+  const bool is_one_buffer = root->kind == HLO_TILE_OP_reference &&
+                             other->kind == HLO_TILE_OP_reference && root->buffer == other->buffer;
+  if (from == to || (root != other && !is_one_buffer)) return hlo_ok();
+  int64_t low, high, other_low, other_high;
+  find_extent(from, &low, &high);
+  find_extent(to, &other_low, &other_high);
+  if (high < other_low || other_high < low || are_slices_apart(c->exprs, from, to)) return hlo_ok();
+  return refuse_op(c, op, "its references may have elements in common");
+}
+
 static bool is_in_reduction(const hlo_tile_op_t* op) {
   for (op = op->block->parent; op; op = op->block->parent) {
     if (op->kind == HLO_TILE_OP_reduce) return true;
@@ -219,11 +281,11 @@ static hlo_status_t check_op(lowering_check_t* c, const hlo_tile_op_t* op) {
     case HLO_TILE_OP_reshape:
     case HLO_TILE_OP_ref_load:
     case HLO_TILE_OP_ref_store:
-    case HLO_TILE_OP_copy:
     case HLO_TILE_OP_program_id:
     case HLO_TILE_OP_num_programs: return hlo_ok();
     case HLO_TILE_OP_parallel: return check_threads(c, op);
-    case HLO_TILE_OP_copy_start:
+    case HLO_TILE_OP_copy: return check_copy(c, op);
+    case HLO_TILE_OP_copy_start: HLO_TRY(check_copy(c, op)); return check_sync(c, op);
     case HLO_TILE_OP_copy_wait:
     case HLO_TILE_OP_semaphore_signal:
     case HLO_TILE_OP_semaphore_wait:
