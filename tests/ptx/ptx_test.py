@@ -55,6 +55,7 @@ def check_kernel(tool, path, target, assembles):
     text = compile_kernel(tool, path, target, False, options)
     launches = [match.group(1) for match in map(LAUNCH.match, text.split("\n")) if match]
     matrix = re.search(r"mma\w*\.sync\.aligned\.(m\d+n\d+k\d+)(?:\.row\.col)?(?:\.kind::(\w+)[\w.:]+X)?\.\w+\.(\w+)", text)
+    tensor = re.search(r"tcgen05\.mma\.cta_group::1\.kind::(\w+)", text)
     registers = []
     if assembles:
         for line in compile_kernel(tool, path, target, True, options).strip().split("\n"):
@@ -64,6 +65,8 @@ def check_kernel(tool, path, target, assembles):
             if int(match.group(3)) or int(match.group(4)):
                 sys.exit(f"{path.name} for {target} spills: {line}")
             registers.append(match.group(2))
+    if tensor:
+        return launches, registers, f"tcgen05 {tensor.group(1)}"
     return launches, registers, " ".join(filter(None, matrix.groups())) if matrix else ""
 
 

@@ -34,6 +34,19 @@ static const atom_row_t kAtoms[] = {
     .sum = sum_layout},                                                             \
    90,                                                                              \
    80},
+#define HLO_PTX_TENSOR_ATOM(instruction, type, sums, steps, rows_layout, sum_layout) \
+  {{.name = instruction,                                                             \
+    .op = HLO_TILE_ATOM_PRODUCT,                                                     \
+    .operand = HLO_DTYPE_##type,                                                     \
+    .result = HLO_DTYPE_##sums,                                                      \
+    .rows = 128,                                                                     \
+    .columns = 16,                                                                   \
+    .depth = steps,                                                                  \
+    .a = rows_layout,                                                                \
+    .b = rows_layout,                                                                \
+    .sum = sum_layout},                                                              \
+   100,                                                                              \
+   86},
 #define HLO_PTX_SCALED_ATOM(form, types, left_type, right_type, scales, elements, steps, \
                             left_layout, right_layout)                                   \
   {{.name = "mma.sync.aligned.m16n8k" form ".f32." types,                                \
@@ -57,8 +70,8 @@ enum { ATOM_COUNT = sizeof kAtoms / sizeof *kAtoms };
 _Static_assert((int)ATOM_COUNT <= (int)HLO_TILE_MAX_ATOMS, "all atoms fit a target");
 
 static bool is_there(const atom_row_t* row, const hlo_ptx_target_t* target) {
-  const bool is_group = row->atom.rows > 16;
-  if (is_group && target->mma != HLO_PTX_MMA_WARPGROUP) return false;
+  if (row->atom.rows == 64 && target->mma != HLO_PTX_MMA_WARPGROUP) return false;
+  if (row->atom.rows == 128 && target->mma != HLO_PTX_MMA_TENSOR_MEMORY) return false;
   const bool is_scaled = row->atom.scale != HLO_DTYPE_INVALID;
   const bool is_family = target->suffix && target->capability / 10 == row->capability / 10;
   if (is_scaled && !is_family) return false;

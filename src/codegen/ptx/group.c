@@ -129,13 +129,16 @@ static void emit_warp_group_mma(hlo_ptx_emitter_t* e, const hlo_vir_value_t* val
 // ---- barriers and copies of boxes
 
 static void emit_group_sync(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value) {
-  const int64_t threads = value->imm / 2;
+  const int64_t threads = value->imm / 4;
+  const bool has_tensor = value->imm & 2;
   if (value->imm & 1) hlo_ptx_line(e, "fence.proxy.async.shared::cta");
+  if (has_tensor) hlo_ptx_line(e, "tcgen05.fence::before_thread_sync");
   if (threads) {
     hlo_ptx_line(e, "bar.sync 1, #", threads);
   } else {
     hlo_ptx_line(e, "bar.sync 0");
   }
+  if (has_tensor) hlo_ptx_line(e, "tcgen05.fence::after_thread_sync");
 }
 
 static hlo_ptx_reg_t narrow(hlo_ptx_emitter_t* e, hlo_ptx_reg_t index) {
@@ -156,6 +159,7 @@ static void emit_barrier_wait(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value
   hlo_ptx_line(e, "@$ bra %passed_#", is_done, "$", number);
   hlo_ptx_line(e, "bra %wait_#", "$", number);
   hlo_strbuf_printf(&e->body, "$passed_%" PRId64 ":\n", number);
+  if (value->imm) hlo_ptx_line(e, "tcgen05.fence::after_thread_sync");
 }
 
 // Coordinates are given innermost first.
@@ -187,6 +191,125 @@ static void emit_barrier(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value) {
   }
 }
 
+// ---- tensor memory
+
+enum { TENSOR_BITS = 16, TENSOR_NUMBERS = (1 << TENSOR_BITS) - 1 };
+
+static int64_t tensor_field(const hlo_vir_value_t* value, uint32_t field) {
+  return value->imm >> field * TENSOR_BITS & TENSOR_NUMBERS;
+}
+
+// Begins what the first warp does; returns the number of the label after it.
+static int64_t begin_first_warp(hlo_ptx_emitter_t* e) {
+  const hlo_ptx_reg_t thread = hlo_ptx_temp(e, HLO_PTX_B32);
+  const hlo_ptx_reg_t is_other = hlo_ptx_temp(e, HLO_PTX_PREDICATE);
+  hlo_ptx_line(e, "mov.u32 $, %", thread, "%tid.x");
+  hlo_ptx_line(e, "setp.ge.u32 $, $, 32", is_other, thread);
+  hlo_ptx_line(e, "@$ bra %others_#", is_other, "$", is_other.number);
+  return is_other.number;
+}
+
+static void emit_tensor_begin(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value) {
+  const hlo_ptx_reg_t place = hlo_ptx_reg(value->operands[0]);
+  const int64_t number = begin_first_warp(e);
+  hlo_ptx_line(e, "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [$], #", place,
+               tensor_field(value, 1));
+  hlo_ptx_line(e, "tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned");
+  hlo_strbuf_printf(&e->body, "$others_%" PRId64 ":\n", number);
+  hlo_ptx_line(e, "fence.proxy.async.shared::cta");
+  hlo_ptx_line(e, "tcgen05.fence::before_thread_sync");
+  hlo_ptx_line(e, "bar.sync 0");
+  hlo_ptx_line(e, "tcgen05.fence::after_thread_sync");
+  hlo_ptx_line(e, "ld.shared.u32 $, [$+0]", fragment(e, tensor_field(value, 0)), place);
+}
+
+static void emit_tensor_end(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value) {
+  hlo_ptx_line(e, "tcgen05.fence::before_thread_sync");
+  hlo_ptx_line(e, "bar.sync 0");
+  const int64_t number = begin_first_warp(e);
+  hlo_ptx_line(e, "tcgen05.fence::after_thread_sync");
+  hlo_ptx_line(e, "tcgen05.dealloc.cta_group::1.sync.aligned.b32 $, #",
+               fragment(e, tensor_field(value, 0)), tensor_field(value, 1));
+  hlo_strbuf_printf(&e->body, "$others_%" PRId64 ":\n", number);
+}
+
+// Rows are in the high half of an address; the first one of a warp is that of its first thread.
+static void emit_tensor_access(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value) {
+  enum { ROWS_OF_WARPS = 96, ROW_SHIFT = 16 };
+  const bool is_load = value->op == HLO_VIR_tensor_load;
+  const int64_t first = tensor_field(value, 2);
+  const hlo_ptx_reg_t address = hlo_ptx_temp(e, HLO_PTX_B32);
+  hlo_ptx_line(e, "mov.u32 $, %", address, "%tid.x");
+  hlo_ptx_line(e, "and.b32 $, $, #", address, address, (int64_t)ROWS_OF_WARPS);
+  hlo_ptx_line(e, "shl.b32 $, $, #", address, address, (int64_t)ROW_SHIFT);
+  hlo_ptx_line(e, "add.u32 $, $, $", address, address, fragment(e, tensor_field(value, 0)));
+  hlo_ptx_line(e, "add.u32 $, $, #", address, address, tensor_field(value, 1));
+  hlo_strbuf_printf(&e->body, "  tcgen05.%s.sync.aligned.32x32b.x%u.b32 ", is_load ? "ld" : "st",
+                    value->flags);
+  if (is_load) {
+    print_fragments(e, first, value->flags);
+    hlo_ptx_line(e, ", [$]", address);
+    hlo_ptx_line(e, "tcgen05.wait::ld.sync.aligned");
+    return;
+  }
+  hlo_strbuf_printf(&e->body, "[%%r%" PRId64 "], ", address.number);
+  print_fragments(e, first, value->flags);
+  hlo_strbuf_puts(&e->body, ";\n");
+  hlo_ptx_line(e, "tcgen05.wait::st.sync.aligned");
+}
+
+// As the instruction reads it: sums of f32, the operands' type, eighths of the columns, sixteenths
+// of the rows.
+static int64_t describe_product(const hlo_tile_atom_t* atom, int64_t columns) {
+  const bool is_second = atom->operand == HLO_DTYPE_BF16 || atom->operand == HLO_DTYPE_F8E5M2;
+  return 1 << 4 | is_second << 7 | is_second << 10 | columns / 8 << 17 | atom->rows / 16 << 24;
+}
+
+static void emit_tensor_mma(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value) {
+  enum { STEP_UNITS = 32 / 16 };
+  const int64_t eight_rows = 8 * 128 / 16, swizzle_128 = 2;
+  hlo_tile_atom_t atoms[HLO_TILE_MAX_ATOMS];
+  if (value->flags >= hlo_ptx_atoms(e->target, true, atoms)) {
+    hlo_ptx_refuse(e, value, "the target lacks the matrix instruction");
+    return;
+  }
+  const hlo_ptx_reg_t operands[] = {hlo_ptx_temp(e, HLO_PTX_B64), hlo_ptx_temp(e, HLO_PTX_B64)};
+  const hlo_ptx_reg_t adds = hlo_ptx_temp(e, HLO_PTX_PREDICATE);
+  const hlo_ptx_reg_t form = hlo_ptx_temp(e, HLO_PTX_B32), sums = hlo_ptx_temp(e, HLO_PTX_B32);
+  for (uint32_t i = 0; i < 2; ++i) {
+    hlo_ptx_line(e, "and.b64 $, $, #", operands[i], hlo_ptx_reg(value->operands[i]),
+                 INT64_C(0x3ffff));
+    hlo_ptx_line(e, "shr.u64 $, $, 4", operands[i], operands[i]);
+    hlo_ptx_line(e, "or.b64 $, $, #", operands[i], operands[i],
+                 INT64_C(1) << 16 | eight_rows << 32 | INT64_C(1) << 46 | swizzle_128 << 61);
+  }
+  hlo_ptx_line(e, "mov.pred $, 1", adds);
+  hlo_ptx_line(e, "mov.u32 $, #", form,
+               describe_product(&atoms[value->flags], tensor_field(value, 2)));
+  hlo_ptx_line(e, "add.u32 $, $, #", sums, fragment(e, tensor_field(value, 0)),
+               tensor_field(value, 1));
+  for (int64_t step = 0; step < tensor_field(value, 3); ++step) {
+    for (uint32_t i = 0; step && i < 2; ++i) {
+      hlo_ptx_line(e, "add.s64 $, $, #", operands[i], operands[i], (int64_t)STEP_UNITS);
+    }
+    hlo_ptx_line(e, "% [$], $, $, $, $", atoms[value->flags].name, sums, operands[0], operands[1],
+                 form, adds);
+  }
+}
+
+static void emit_tensor(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value) {
+  switch (value->op) {
+    case HLO_VIR_tensor_begin: emit_tensor_begin(e, value); return;
+    case HLO_VIR_tensor_end: emit_tensor_end(e, value); return;
+    case HLO_VIR_tensor_mma: emit_tensor_mma(e, value); return;
+    case HLO_VIR_tensor_commit:
+      hlo_ptx_line(e, "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [$]",
+                   hlo_ptx_reg(value->operands[0]));
+      return;
+    default: emit_tensor_access(e, value); return;
+  }
+}
+
 void hlo_ptx_emit_group(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value) {
   enum { WHOLE_LINE_BYTES = 16 };
   switch (value->op) {
@@ -196,6 +319,12 @@ void hlo_ptx_emit_group(hlo_ptx_emitter_t* e, const hlo_vir_value_t* value) {
     case HLO_VIR_barrier_expect:
     case HLO_VIR_barrier_arrive:
     case HLO_VIR_barrier_wait: emit_barrier(e, value); return;
+    case HLO_VIR_tensor_begin:
+    case HLO_VIR_tensor_end:
+    case HLO_VIR_tensor_load:
+    case HLO_VIR_tensor_store:
+    case HLO_VIR_tensor_mma:
+    case HLO_VIR_tensor_commit: emit_tensor(e, value); return;
     case HLO_VIR_copy_bulk: emit_copy_bulk(e, value); return;
     case HLO_VIR_warp_group_mma: emit_warp_group_mma(e, value); return;
     case HLO_VIR_group_shuffle: emit_shuffle(e, value); return;

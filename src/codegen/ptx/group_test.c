@@ -391,6 +391,45 @@ static void test_warp_groups(void** state) {
   }
 }
 
+// Sums in tensor memory, with copies by threads and by boxes, of 128 and of 256 rows.
+static const product_t kTensorProducts[] = {{"bf16", "f32", 128, 16, 64, 64, 1, true},
+                                            {"f16", "f32", 128, 48, 192, 64, 3, true},
+                                            {"f8e5m2", "f32", 128, 32, 256, 128, 2, true},
+                                            {"f8e4m3fn", "f32", 256, 16, 128, 128, 1, true}};
+
+static void test_tensor_memory(void** state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof kTensorProducts / sizeof *kTensorProducts; ++i) {
+    char text[TEXT_BYTES];
+    product_text(&kTensorProducts[i], text);
+    const outcome_t outcome = run_both(text, "sm_100a", NULL, "tcgen05.mma");
+    assert_int_equal(outcome.races, 0);
+    assert_int_equal(outcome.different, 0);
+    assert_int_equal(run_both(text, "sm_100", NULL, "mma.sync.aligned.m16n8").different, 0);
+  }
+}
+
+// A tile of 512 x 256 sums.
+static void test_too_much_tensor_memory(void** state) {
+  (void)state;
+  HLO_SCOPED_ARENA arena = {0};
+  HLO_SCOPED_STRBUF out = {0};
+  hlo_ptx_target_t target;
+  char text[TEXT_BYTES];
+  product_t product = {"bf16", "f32", 512, 256, 64, 64, 1, true};
+  product_text(&product, text);
+  hlo_test_check(hlo_ptx_target_parse("sm_100a", &target));
+  hlo_status_t status = hlo_ptx_emit_tile(hlo_test_parsed(&arena, text), &target, NULL, &out);
+  assert_int_equal(hlo_status_code(status), HLO_STATUS_RESOURCE_EXHAUSTED);
+  assert_string_equal(hlo_status_message(status),
+                      "product needs 1024 columns of tensor memory, 512 are available");
+  hlo_status_release(status);
+  product.rows = 256;
+  product_text(&product, text);
+  hlo_test_check(hlo_ptx_emit_tile(hlo_test_parsed(&arena, text), &target, NULL, &out));
+  assert_non_null(strstr(hlo_strbuf_text(&out), "tcgen05.alloc"));
+}
+
 static void test_tf32(void** state) {
   (void)state;
   const hlo_ptx_options_t options = {.allows_tf32 = true};
@@ -597,7 +636,7 @@ static void test_refused_scaled_products(void** state) {
 
 // Every element is in exactly one slot of one lane of one warp.
 static void check_layout(const char* text, int64_t warps, int64_t slots) {
-  enum { MOST = 16 * 64 };
+  enum { MOST = 128 * 16 };
   HLO_SCOPED_ARENA arena = {0};
   hlo_tile_layout_space_t space;
   const hlo_tile_layout_t* layout;
@@ -620,16 +659,16 @@ static void check_layout(const char* text, int64_t warps, int64_t slots) {
 
 static void test_atoms(void** state) {
   (void)state;
-  static const char* const targets[] = {"sm_75", "sm_80", "sm_90a", "sm_120a"};
-  static const uint32_t counts[] = {0, 5, 11, 12};
+  static const char* const targets[] = {"sm_75", "sm_80", "sm_90a", "sm_100a", "sm_120a"};
+  static const uint32_t counts[] = {0, 5, 11, 11, 12};
   for (size_t i = 0; i < sizeof targets / sizeof *targets; ++i) {
     hlo_ptx_target_t target;
     hlo_tile_atom_t atoms[HLO_TILE_MAX_ATOMS];
     hlo_test_check(hlo_ptx_target_parse(targets[i], &target));
     assert_int_equal(hlo_ptx_atoms(&target, true, atoms), counts[i]);
     for (uint32_t n = 0; n < counts[i]; ++n) {
-      const bool is_group = atoms[n].rows == 64;
-      check_layout(atoms[n].sum, is_group ? 4 : 1, 4);
+      const bool is_group = atoms[n].rows >= 64;
+      check_layout(atoms[n].sum, is_group ? 4 : 1, atoms[n].rows == 128 ? 16 : 4);
       if (is_group) continue;  // operands are in shared memory
       check_layout(atoms[n].a, 1, atoms[n].depth / 2);
       check_layout(atoms[n].b, 1, atoms[n].depth / 4);
@@ -683,6 +722,10 @@ static void test_assembled(void** state) {
     product_text(&kGroupProducts[i], text);
     assemble(text, "sm_90a");
   }
+  for (size_t i = 0; i < sizeof kTensorProducts / sizeof *kTensorProducts; ++i) {
+    product_text(&kTensorProducts[i], text);
+    assemble(text, i % 2 ? "sm_103a" : "sm_100a");
+  }
   for (size_t i = 0; i < sizeof kScaled / sizeof *kScaled; ++i) {
     scaled_text(&kScaled[i], text);
     assemble(text, i ? "sm_120a" : "sm_120f");
@@ -702,6 +745,8 @@ int main(void) {
       cmocka_unit_test(test_transposes),
       cmocka_unit_test(test_products),
       cmocka_unit_test(test_warp_groups),
+      cmocka_unit_test(test_tensor_memory),
+      cmocka_unit_test(test_too_much_tensor_memory),
       cmocka_unit_test(test_tf32),
       cmocka_unit_test(test_atoms),
       cmocka_unit_test(test_too_much_shared_memory),

@@ -278,12 +278,14 @@ static hlo_status_t emit_blocks(ptx_maker_t* m, const hlo_tile_op_t* phase) {
   hlo_vir_value_t** addresses = load_addresses(m, &b);
   hlo_tile_cut_t cut = {0};
   const int64_t blocks = cut_threads(&loops, &b, hlo_vir_param(&b, BLOCK), true, 1, &cut);
-  const hlo_tile_group_t group = {.plan = &plan,
-                                  .thread = hlo_vir_param(&b, THREAD),
-                                  .near = hlo_vir_param(&b, NEAR),
-                                  .is_unordered = m->options->is_unordered};
+  hlo_tile_group_t group = {.plan = &plan,
+                            .thread = hlo_vir_param(&b, THREAD),
+                            .near = hlo_vir_param(&b, NEAR),
+                            .is_unordered = m->options->is_unordered};
   cut.group = &group;
+  hlo_tile_begin_tensor(&b, &group);
   if (addresses) hlo_tile_emit(m->kernel, &m->target, &cut, phase, &b, addresses);
+  hlo_tile_end_tensor(&b, &group);
   hlo_vir_return(&b, hlo_vir_iconst(&b, 0));
   hlo_vir_builder_deinit(&b);
   HLO_TRY(hlo_arena_status(m->arena));

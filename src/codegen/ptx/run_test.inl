@@ -2,8 +2,8 @@
 // Runs the PTX text that emit.c writes, thread by thread, on host memory: a reading of the language
 // that shares nothing with the emitter. The threads of a block run in turns until each waits; what
 // a warp does together is in run_group_test.inl, barriers and copies of boxes in
-// run_bulk_test.inl. For tests only; an instruction that it does not
-// know fails the test.
+// run_bulk_test.inl, tensor memory in run_tensor_test.inl, waits in run_meet_test.inl. For tests
+// only; an instruction that it does not know fails the test.
 #include <fenv.h>
 #include <math.h>
 #include <string.h>
@@ -30,6 +30,7 @@ typedef struct ptx_run {
   struct ptx_byte* bytes;  // of shared memory: who accessed them since the last wait
   uint32_t near_bytes, epoch, race_count;
   struct ptx_bulk* bulk;  // matrices, barriers, copies under way (run_bulk_test.inl)
+  struct ptx_tensor* tensor;  // run_tensor_test.inl
   uint8_t stacks[16][4096];
   uint64_t stack_numbers[16];
   uint32_t stack_count;
@@ -130,6 +131,7 @@ typedef enum ptx_form {
   PTX_ASYNC,  // a copy, or the end of a batch
   PTX_BULK,   // a copy by boxes, or a barrier in memory
   PTX_TRY,    // goes on when a phase of a barrier has ended
+  PTX_TENSOR,  // a thread starts a product in tensor memory, or wants its end
 } ptx_form_t;
 
 /// An instruction's name in parts, and operands: registers or words.
@@ -334,6 +336,10 @@ static void ptx_compute(const ptx_insn_t* insn, size_t offset) {
 
 #include "codegen/ptx/run_bulk_test.inl"
 
+#include "codegen/ptx/run_tensor_test.inl"
+
+#include "codegen/ptx/run_meet_test.inl"
+
 static void ptx_access(ptx_run_t* run, const ptx_insn_t* insn, uint32_t thread) {
   const size_t offset = (size_t)thread * run->file_words;
   const bool is_load = insn->form == PTX_LOAD;
@@ -443,6 +449,12 @@ static void ptx_parse(ptx_run_t* run, char* line, ptx_insn_t* insn) {
       : strcmp(name, "shfl") == 0 || strcmp(name, "ldmatrix") == 0 || strcmp(name, "mma") == 0
           ? PTX_WARP
       : strcmp(name, "fence") == 0 ? PTX_NOTHING
+      : strcmp(name, "tcgen05") == 0
+          ? (ptx_has(insn, "mma") || ptx_has(insn, "commit")  ? PTX_TENSOR
+             : ptx_has(insn, "alloc") || ptx_has(insn, "dealloc") || strcmp(insn->parts[1], "ld") == 0 ||
+                     strcmp(insn->parts[1], "st") == 0
+                 ? PTX_WARP
+                 : PTX_NOTHING)
       : strcmp(name, "wgmma") == 0 ? (ptx_has(insn, "mma_async") ? PTX_WARP : PTX_NOTHING)
                                    : PTX_COMPUTE;
   if (insn->part_count > 1) insn->type = ptx_type(insn->parts[insn->part_count - 1]);
@@ -450,11 +462,12 @@ static void ptx_parse(ptx_run_t* run, char* line, ptx_insn_t* insn) {
   insn->flushes = ptx_has(insn, "ftz");
   bool is_predicate = false;
   // Registers of a long list follow each other: the first one stands for all.
-  if (operands && strcmp(name, "wgmma") == 0 && *operands == '{') {
-    char* end = strchr(operands, '}');
+  char* list = operands ? strchr(operands, '{') : NULL;
+  if (list && (strcmp(name, "wgmma") == 0 || strcmp(name, "tcgen05") == 0)) {
+    char* end = strchr(list, '}');
     insn->list_count = 1;
-    for (const char* c = operands; c < end; ++c) insn->list_count += *c == ',';
-    memmove(strchr(operands, ','), end + 1, strlen(end + 1) + 1);
+    for (const char* c = list; c < end; ++c) insn->list_count += *c == ',';
+    memmove(strchr(list, ','), end + 1, strlen(end + 1) + 1);
   }
   if (operands) {
     is_predicate = strncmp(operands, "%p", 2) == 0;
@@ -484,6 +497,7 @@ static void ptx_execute(ptx_run_t* run, uint32_t number) {
       case PTX_RETURN: thread->at = run->line_count; break;
       case PTX_ASYNC: ptx_async(run, insn, number); break;
       case PTX_BULK: ptx_do_bulk(run, insn, number); break;
+      case PTX_TENSOR: ptx_start_tensor(run, insn, number); break;
       case PTX_TRY:
         if (ptx_try(run, insn, number)) break;
         thread->waits_at = insn;
@@ -507,8 +521,10 @@ static void ptx_execute_block(ptx_run_t* run) {
       moved = true;
     }
     moved |= ptx_meet(run);
-    // Copies come as late as they can.
-    if (!moved && !ptx_finish_bulk(run)) fail_msg("threads wait for ever");
+    // Copies and products come as late as they can.
+    if (!moved && !ptx_finish_bulk(run) && !ptx_finish_tensor(run)) {
+      fail_msg("threads wait for ever");
+    }
   }
 }
 
@@ -535,7 +551,9 @@ static ptx_run_t* ptx_prepare(hlo_arena_t* arena, const char* text, const char* 
   run->file = hlo_arena_array(arena, (size_t)run->file_words * thread_count, sizeof *run->file);
   run->threads = hlo_arena_array(arena, thread_count, sizeof *run->threads);
   // Descriptors have the low bits of an address.
-  const size_t align = strstr(text, "wgmma") ? PTX_WINDOW_BYTES : 1024;
+  const bool has_descriptors = strstr(text, "wgmma") || strstr(text, "tcgen05.mma");
+  const size_t align = has_descriptors ? PTX_WINDOW_BYTES : 1024;
+  run->tensor = hlo_arena_alloc_zeroed(arena, sizeof *run->tensor);
   run->near = hlo_arena_alloc_zeroed(arena, run->near_bytes + align);
   run->near += align - (uintptr_t)run->near % align;
   run->bytes = hlo_arena_array(arena, (size_t)run->near_bytes + 1, sizeof *run->bytes);
@@ -565,6 +583,8 @@ static inline uint32_t ptx_run_prepared(ptx_run_t* run, uint64_t blocks) {
     memset(run->near, 0xa5, run->near_bytes);
     ++run->epoch;
     ptx_reset_bulk(run);
+    assert_int_equal(run->tensor->columns, 0);
+    memset(run->tensor->words, 0xa5, sizeof run->tensor->words);
     for (uint32_t i = 0; i < run->thread_count; ++i) {
       uint64_t* numbers = &run->file[(size_t)i * run->file_words + PTX_KINDS * run->register_count];
       run->threads[i] = (ptx_thread_t){0};

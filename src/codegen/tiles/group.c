@@ -45,7 +45,7 @@ static uint32_t root_number(const hlo_tile_emitter_t* e, const hlo_tile_op_t* re
   const hlo_tile_op_t* root = hlo_tile_ref_root(ref);
   if (root->kind == HLO_TILE_OP_alloc) {
     const hlo_tile_group_alloc_t* alloc = hlo_tile_group_alloc(e, root);
-    return alloc->is_fragment ? UINT32_MAX : alloc->memory;
+    return alloc->is_fragment && !alloc->is_tensor ? UINT32_MAX : alloc->memory;
   }
   return e->is_written[root->buffer] ? e->kernel->value_count + 1 + root->buffer : UINT32_MAX;
 }
@@ -94,7 +94,8 @@ void hlo_tile_group_sync(hlo_tile_emitter_t* e) {
   if (!e->group->is_unordered) {
     const hlo_tile_group_plan_t* plan = e->group->plan;
     const int64_t threads = plan->bulk_loop ? plan->thread_count : 0;
-    emit_plain(e, HLO_VIR_group_sync, 2 * threads + plan->has_warp_groups);
+    emit_plain(e, HLO_VIR_group_sync,
+               4 * threads + 2 * (plan->tensor_columns > 0) + plan->has_warp_groups);
   }
   memset(e->pending_reads, 0, root_count(e) * sizeof *e->pending_reads);
   memset(e->pending_writes, 0, root_count(e) * sizeof *e->pending_writes);

@@ -9,7 +9,12 @@
 #include "codegen/vir/builder.h"
 #include "tile/ir.h"
 
-enum { HLO_TILE_WARP = 32, HLO_TILE_GROUP_MOST_THREADS = 256, HLO_TILE_GROUP_MOST_BULK = 8 };
+enum {
+  HLO_TILE_WARP = 32,
+  HLO_TILE_GROUP_MOST_THREADS = 256,
+  HLO_TILE_GROUP_MOST_BULK = 8,
+  HLO_TILE_TENSOR_COLUMNS = 512
+};
 
 /// Where the group keeps an allocation.
 typedef struct hlo_tile_group_alloc {
@@ -21,6 +26,8 @@ typedef struct hlo_tile_group_alloc {
   // Fragments of `atom`: warps divide the rows and columns, first rows.
   const hlo_tile_atom_t* atom;
   uint32_t atom_number, first_register;
+  bool is_tensor;  // the fragment is in tensor memory; registers have some of its columns
+  uint32_t first_column;
   int64_t rows, columns, row_warps, column_warps;
 } hlo_tile_group_alloc_t;
 
@@ -39,6 +46,9 @@ typedef struct hlo_tile_group_plan {
   uint32_t thread_count;       // a multiple of a warp's, without producers
   bool has_warp_groups;        // four warps multiply together
   uint32_t register_count;     // of fragments, without operands of products
+  // Tensor memory: 0 columns, or those of all accumulators, as they are allocated.
+  uint32_t tensor_columns, tensor_register;  // the register has the allocation's address
+  int64_t tensor_offset;  // in near memory: the barrier of products, then where the address comes
   int64_t near_bytes;
   int64_t reduce_offset;           // of the memory through which warps reduce
   hlo_tile_group_alloc_t* allocs;  // by number of the allocation
@@ -55,6 +65,7 @@ typedef struct hlo_tile_group_plan {
 typedef struct hlo_tile_group {
   const hlo_tile_group_plan_t* plan;
   hlo_vir_value_t *thread, *near;  // INDEX: the number of the thread, the address of near memory
+  hlo_vir_value_t* parity;         // INDEX, a variable: of the next product in tensor memory
   bool is_unordered;               // for tests: accesses are not separated
 } hlo_tile_group_t;
 
@@ -73,7 +84,11 @@ hlo_status_t hlo_tile_pack_elements(const hlo_tile_kernel_t* kernel, hlo_arena_t
 
 /// Plans a phase of a kernel whose elements are packed. near_bytes: the most near memory that a
 /// group may have. blocks: one bit for each loop of which a group runs one iteration. errors:
-/// RESOURCE_EXHAUSTED with the bytes that are needed and available
+/// RESOURCE_EXHAUSTED with the bytes, or columns of tensor memory, that are needed and available
 hlo_status_t hlo_tile_plan_group(const hlo_tile_kernel_t* kernel, const hlo_tile_op_t* phase,
                                  const hlo_target_t* target, int64_t near_bytes, uint64_t blocks,
                                  hlo_arena_t* arena, hlo_tile_group_plan_t* out_plan) HLO_MUST_USE;
+
+/// Allocates tensor memory where the plan has some, before the phase, and frees it at its end.
+void hlo_tile_begin_tensor(hlo_vir_builder_t* b, hlo_tile_group_t* group);
+void hlo_tile_end_tensor(hlo_vir_builder_t* b, const hlo_tile_group_t* group);

@@ -76,6 +76,24 @@ int64_t hlo_tile_alignment_of(const hlo_tile_op_t* ref, int64_t most);
 /// Returns the swizzle of the memory of a reference.
 hlo_swizzle_t hlo_tile_swizzle_of(const hlo_tile_emitter_t* e, const hlo_tile_op_t* ref);
 
+// ---- sums in tensor memory (group_tensor.c)
+
+/// Returns true if a product fits an atom whose sums are in tensor memory.
+bool hlo_tile_fits_tensor(const hlo_tile_op_t* mma, const hlo_tile_atom_t* atom);
+/// Gives an accumulator columns of tensor memory, and registers for some of them.
+void hlo_tile_plan_tensor(const hlo_tile_op_t* alloc, hlo_tile_group_plan_t* plan);
+/// Rounds up to columns that can be allocated. errors: RESOURCE_EXHAUSTED
+hlo_status_t hlo_tile_plan_columns(const hlo_tile_kernel_t* kernel, hlo_tile_group_plan_t* plan);
+/// Does something with each element of the thread's rows, in register `number`. `nest`: the loop
+/// whose accesses these are; NULL: the elements are read.
+typedef void (*hlo_tile_each_element_t)(hlo_tile_emitter_t* e, uint32_t number,
+                                        hlo_vir_value_t* row, hlo_vir_value_t* column,
+                                        void* context);
+void hlo_tile_each_tensor_element(hlo_tile_emitter_t* e, const hlo_tile_op_t* alloc,
+                                  const hlo_tile_op_t* nest, hlo_tile_each_element_t visit,
+                                  void* context);
+void hlo_tile_emit_tensor_mma(hlo_tile_emitter_t* e, const hlo_tile_op_t* mma);
+
 // ---- products (group_mma.c)
 
 /// Decides which accumulators are fragments in registers, and how warps divide them.

@@ -11,6 +11,7 @@ enum {
   ATOM_COLUMNS = 8,
   ATOM_BYTES = 32,      // of the contraction
   GROUP_ROWS = 64,      // of atoms of four warps
+  TENSOR_ROWS = 128,    // of atoms whose sums are in tensor memory
   SUM_REGISTERS = 4,    // of a fragment of sums
   LEFT_REGISTERS = 4,   // of the left operand
   RIGHT_REGISTERS = 2,  // of the right operand
@@ -157,7 +158,7 @@ static bool fits_group(const hlo_tile_op_t* mma, const hlo_tile_atom_t* atom) {
 }
 
 static const hlo_tile_atom_t* atom_of(const hlo_target_t* target, const hlo_tile_op_t* mma,
-                                      uint32_t* out_number) {
+                                      bool allows_tensor, uint32_t* out_number) {
   const hlo_tile_dims_t* d = &mma->dims;
   const hlo_tile_op_t *left = mma->operands[1], *right = mma->operands[2];
   if (d->batch_count || d->contract_count != 1 || left->ref.rank != 2 || right->ref.rank != 2 ||
@@ -167,7 +168,12 @@ static const hlo_tile_atom_t* atom_of(const hlo_target_t* target, const hlo_tile
   for (uint32_t i = 0; i < target->tile.atom_count; ++i) {
     const hlo_tile_atom_t* atom = &target->tile.atoms[i];
     if (atom->operand != left->dtype || atom->result != mma->operands[0]->dtype) continue;
-    if (atom->rows == GROUP_ROWS ? !fits_group(mma, atom) : !fits_warp(mma, atom)) continue;
+    if (atom->rows == TENSOR_ROWS && !allows_tensor) continue;
+    if (!(atom->rows == TENSOR_ROWS  ? hlo_tile_fits_tensor(mma, atom)
+          : atom->rows == GROUP_ROWS ? fits_group(mma, atom)
+                                     : fits_warp(mma, atom))) {
+      continue;
+    }
     *out_number = i;
     return atom;
   }
@@ -177,7 +183,7 @@ static const hlo_tile_atom_t* atom_of(const hlo_target_t* target, const hlo_tile
 // Returns the atom of all products that add to an accumulator; NULL: it cannot be a fragment.
 static const hlo_tile_atom_t* fragment_atom(const hlo_tile_kernel_t* kernel,
                                             const hlo_target_t* target, const hlo_tile_op_t* alloc,
-                                            uint32_t* out_number) {
+                                            bool allows_tensor, uint32_t* out_number) {
   const hlo_tile_atom_t* found = NULL;
   if (alloc->ref.rank != 2) return NULL;
   for (const hlo_tile_op_t* op = hlo_tile_first_op(kernel); op; op = hlo_tile_next_op(op)) {
@@ -188,7 +194,7 @@ static const hlo_tile_atom_t* fragment_atom(const hlo_tile_kernel_t* kernel,
       const bool is_access = op->kind == HLO_TILE_OP_ref_load || op->kind == HLO_TILE_OP_ref_store;
       bool fits = op->operands[i] == alloc && i == 0;
       if (hlo_tile_op_is_mma(op) && fits) {
-        const hlo_tile_atom_t* atom = atom_of(target, op, out_number);
+        const hlo_tile_atom_t* atom = atom_of(target, op, allows_tensor, out_number);
         fits = atom && (!found || found == atom);
         found = atom;
       } else if (op->kind == HLO_TILE_OP_copy) {
@@ -222,16 +228,33 @@ static int64_t sums_of_warp(const hlo_tile_group_alloc_t* alloc) {
          (alloc->columns / alloc->column_warps / ATOM_COLUMNS);
 }
 
+// Returns true if all accumulators that atoms have are in tensor memory: one that is elsewhere is
+// divided among threads in another way.
+static bool allows_tensor_memory(const hlo_tile_kernel_t* kernel, const hlo_target_t* target) {
+  uint32_t number, others = 0;
+  for (const hlo_tile_op_t* op = hlo_tile_first_op(kernel); op; op = hlo_tile_next_op(op)) {
+    if (op->kind != HLO_TILE_OP_alloc || op->ref.space != HLO_TILE_SPACE_accumulator) continue;
+    const hlo_tile_atom_t* atom = fragment_atom(kernel, target, op, true, &number);
+    others += atom && atom->rows != TENSOR_ROWS;
+  }
+  return others == 0;
+}
+
 void hlo_tile_plan_fragments(const hlo_tile_kernel_t* kernel, const hlo_target_t* target,
                              hlo_tile_group_plan_t* plan) {
   enum { MOST_REGISTERS = 160 };  // of sums
+  const bool allows_tensor = allows_tensor_memory(kernel, target);
   for (const hlo_tile_op_t* op = hlo_tile_first_op(kernel); op; op = hlo_tile_next_op(op)) {
     if (op->kind != HLO_TILE_OP_alloc || op->ref.space != HLO_TILE_SPACE_accumulator) continue;
     hlo_tile_group_alloc_t* alloc = &plan->allocs[op->number];
-    alloc->atom = fragment_atom(kernel, target, op, &alloc->atom_number);
+    alloc->atom = fragment_atom(kernel, target, op, allows_tensor, &alloc->atom_number);
     if (!alloc->atom) continue;
     alloc->rows = op->ref.dims[0];
     alloc->columns = op->ref.dims[1];
+    if (alloc->atom->rows == TENSOR_ROWS) {
+      hlo_tile_plan_tensor(op, plan);
+      continue;
+    }
     int64_t warps = plan->thread_count / HLO_TILE_WARP;
     const bool is_group = alloc->atom->rows == GROUP_ROWS;
     if (!warps && is_group) warps = alloc->rows / ATOM_ROWS;
@@ -328,13 +351,15 @@ static bool find_place(hlo_tile_emitter_t* e, const hlo_tile_group_alloc_t* allo
   return true;
 }
 
-// Does something with each element that the thread has, in register `number`.
-typedef void (*each_element_t)(hlo_tile_emitter_t* e, uint32_t number, hlo_vir_value_t* row,
-                               hlo_vir_value_t* column, void* context);
-
-static void each_element(hlo_tile_emitter_t* e, const hlo_tile_group_alloc_t* alloc,
-                         each_element_t visit, void* context) {
+// Does something with each element that the thread has.
+static void each_element(hlo_tile_emitter_t* e, const hlo_tile_op_t* accumulator,
+                         const hlo_tile_op_t* nest, hlo_tile_each_element_t visit, void* context) {
   fragment_place_t p;
+  const hlo_tile_group_alloc_t* alloc = hlo_tile_group_alloc(e, accumulator);
+  if (alloc->is_tensor) {
+    hlo_tile_each_tensor_element(e, accumulator, nest, visit, context);
+    return;
+  }
   uint32_t at = alloc->first_register;
   if (!find_place(e, alloc, &p)) return;
   for (int64_t i = 0; i < p.row_parts; ++i) {
@@ -382,7 +407,7 @@ void hlo_tile_emit_fragment_nest(hlo_tile_emitter_t* e, const hlo_tile_op_t* loo
                                  const hlo_tile_op_t* alloc) {
   e->is_divided = true;
   e->fragment = alloc;
-  each_element(e, hlo_tile_group_alloc(e, alloc), visit_nest, (void*)(uintptr_t)loop);
+  each_element(e, alloc, loop, visit_nest, (void*)(uintptr_t)loop);
   e->fragment = NULL;
   e->is_divided = false;
   e->ivs[loop->loops[0].iv] = e->ivs[inner_of(loop)->loops[0].iv] = NULL;
@@ -428,7 +453,7 @@ static void visit_copy(hlo_tile_emitter_t* e, uint32_t at, hlo_vir_value_t* row,
 }
 
 void hlo_tile_emit_fragment_copy(hlo_tile_emitter_t* e, const hlo_tile_op_t* copy) {
-  each_element(e, hlo_tile_fragment_of(e, copy->operands[0]), visit_copy, (void*)(uintptr_t)copy);
+  each_element(e, hlo_tile_ref_root(copy->operands[0]), NULL, visit_copy, (void*)(uintptr_t)copy);
 }
 
 // ---- products ----------------------------------------------------------------------------------
@@ -579,6 +604,10 @@ void hlo_tile_emit_fragment_mma(hlo_tile_emitter_t* e, const hlo_tile_op_t* mma)
   m.a = form_of(m.left, d->left_contract[0]);
   m.b = form_of(m.right, d->right_contract[0]);
   const hlo_tile_group_alloc_t* alloc = hlo_tile_fragment_of(e, mma->operands[0]);
+  if (alloc->is_tensor) {
+    hlo_tile_emit_tensor_mma(e, mma);
+    return;
+  }
   if (!find_place(e, alloc, &m.place)) return;
   if (alloc->atom->rows == GROUP_ROWS) {
     multiply_by_groups(e, &m);

@@ -371,6 +371,10 @@ static hlo_status_t place(const hlo_tile_kernel_t* kernel, int64_t available, hl
     plan->barrier_offset = hlo_divide_up(bytes, WORD_BYTES) * WORD_BYTES;
     bytes = plan->barrier_offset + hlo_tile_barrier_bytes(plan);
   }
+  if (plan->tensor_columns) {
+    plan->tensor_offset = hlo_divide_up(bytes, WORD_BYTES) * WORD_BYTES;
+    bytes = plan->tensor_offset + 2 * WORD_BYTES;
+  }
   plan->near_bytes = bytes;
   if (bytes <= available) return hlo_ok();
   return hlo_resource_exhausted("%s needs %lld bytes of near memory, %lld are available",
@@ -385,6 +389,7 @@ hlo_status_t hlo_tile_plan_group(const hlo_tile_kernel_t* kernel, const hlo_tile
   HLO_TRY(hlo_arena_status(arena));
   for (uint32_t i = 0; i <= kernel->value_count; ++i) plan.allocs[i].versions = 1;
   hlo_tile_plan_fragments(kernel, target, &plan);
+  HLO_TRY(hlo_tile_plan_columns(kernel, &plan));
   if (!plan.thread_count) plan.thread_count = count_threads(kernel, phase);
   plan_versions(kernel, &plan);
   for (const hlo_tile_op_t* op = hlo_tile_first_op(kernel); op; op = hlo_tile_next_op(op)) {

@@ -67,6 +67,9 @@ static const char* const signatures[HLO_VIR_OPCODE_COUNT] = {
     [HLO_VIR_frag_get] = "t",
     [HLO_VIR_frag_load] = "vx",
     [HLO_VIR_warp_group_mma] = "vxx",
+    [HLO_VIR_tensor_begin] = "vx",
+    [HLO_VIR_tensor_mma] = "vxx",
+    [HLO_VIR_tensor_commit] = "vx",
 };
 
 static const char* signature(hlo_vir_opcode_t op) {
@@ -304,8 +307,12 @@ static void check_imm(checker_t* c, const hlo_vir_value_t* value) {
     case HLO_VIR_group_sync:
     case HLO_VIR_copy_bulk:
     case HLO_VIR_frag_set: sound = imm >= 0; break;
+    case HLO_VIR_tensor_end:
+    case HLO_VIR_tensor_begin:
     case HLO_VIR_barrier_init:
     case HLO_VIR_barrier_expect: sound = imm > 0; break;
+    case HLO_VIR_tensor_load:
+    case HLO_VIR_tensor_store: sound = imm >= 0 && __builtin_popcount(value->flags) == 1; break;
     case HLO_VIR_frag_get: sound = imm >= 0 && bits == 32; break;
     case HLO_VIR_half_add:
     case HLO_VIR_half_sub:
