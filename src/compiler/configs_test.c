@@ -250,6 +250,52 @@ static void test_candidates(void** unused) {
   }
 }
 
+// Returns true if the only kernel can have the configuration.
+static bool is_possible(fixture_t* f, const char* text) {
+  hlo_kernel_config_t config;
+  hlo_verdict_t verdict;
+  hlo_kernel_t* kernel;
+  assert_int_equal(f->count, 1);
+  hlo_test_check(hlo_kernel_config_parse(text, &config));
+  hlo_test_check(hlo_fusion_try_config(f->tunables[0].fusion, &f->options.target, &config,
+                                       &f->arena, &verdict, &kernel));
+  return !hlo_verdict_is_no(&verdict);
+}
+
+static void print_softmax(const char* type, const char* sums, hlo_strbuf_t* out) {
+  hlo_strbuf_printf(out,
+                    "func.func @main(%%a: %s) -> %s {\n"
+                    "  %%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+                    "  %%0 = stablehlo.exponential %%a : %s\n"
+                    "  %%1 = stablehlo.reduce(%%0 init: %%z) applies stablehlo.add across "
+                    "dimensions = [1] : (%s, tensor<f32>) -> %s\n"
+                    "  %%2 = stablehlo.broadcast_in_dim %%1, dims = [0] : (%s) -> %s\n"
+                    "  %%3 = stablehlo.divide %%0, %%2 : %s\n  return %%3 : %s\n}\n",
+                    type, type, type, type, sums, sums, type, type, type);
+}
+
+// Short rows of a softmax are reduced together, long ones one after the other: each have choices
+// of their own.
+static void test_rows(void** unused) {
+  (void)unused;
+  static const struct {
+    const char *type, *sums;
+    bool is_short;
+  } cases[] = {{"tensor<64x128xf32>", "tensor<64xf32>", true},
+               {"tensor<4x16384xf32>", "tensor<4xf32>", false}};
+  if (!has_code("avx2")) skip();
+  for (uint32_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    HLO_SCOPED_STRBUF text = {0};
+    fixture_t f;
+    print_softmax(cases[i].type, cases[i].sums, &text);
+    begin(hlo_strbuf_text(&text), "avx2", &f);
+    assert_int_equal(is_possible(&f, "row_block=yes"), cases[i].is_short);
+    assert_int_equal(is_possible(&f, "row_cache=yes"), !cases[i].is_short);
+    assert_true(is_possible(&f, "row_block=no"));
+    end(&f);
+  }
+}
+
 // An impossible configuration is refused with a reason.
 static void test_refusals(void** unused) {
   (void)unused;
@@ -350,7 +396,7 @@ static void test_text(void** unused) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_candidates),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_candidates), cmocka_unit_test(test_rows),
                                      cmocka_unit_test(test_refusals), cmocka_unit_test(test_cache),
                                      cmocka_unit_test(test_text)};
   return cmocka_run_group_tests(tests, NULL, NULL);

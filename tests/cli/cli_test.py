@@ -518,6 +518,12 @@ class CliTest(ToolTest):
         found = call(TOOL, "compile", "--tune=expect", "--log=info", known, program)
         self.assertEqual(found.returncode, 0)
         self.assertIn("2 kernels found, 0 missing, 0 tuned, 0 failed, 0 candidates timed", found.stderr)
+        for mode in ("off", "cache"):  # the same choices, the same bytes
+            code = []
+            for _ in range(2):
+                self.good("compile", f"--tune={mode}", known, "-o", self.folder / "tuned.o", program)
+                code.append((self.folder / "tuned.o").read_bytes())
+            self.assertEqual(code[0], code[1])
 
     def test_compile_cache(self):
         if " sse2" not in self.good("info"):
