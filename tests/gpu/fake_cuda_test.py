@@ -171,6 +171,15 @@ class LauncherTest(unittest.TestCase):
             self.assertEqual(calls.count("cuFuncSetAttribute"), 1)
             self.assertEqual(calls.count("cuTensorMapEncodeTiled"), 2 if needs_maps else 0)
 
+    def test_tensor_memory(self):
+        wide = PRODUCT
+        for old, new in (("[64, 384]", "[128, 384]"), ("[8, 384]", "[16, 384]"), ("[64, 8]", "[128, 16]"),
+                         ("[64, 64]", "[128, 64]"), ("[8, 64]", "[16, 64]"), ("..64 by 64", "..128 by 128"),
+                         ("..8 by 8", "..16 by 16")):
+            wide = wide.replace(old, new)
+        (self.folder / "product.tile").write_text(wide, encoding="utf-8")
+        self.assertRegex(self.launch("product", capability=100), r"product +ok: ")
+
     def test_less_shared_memory(self):
         # A kernel that a GPU's shared memory does not hold is refused when it is compiled.
         larger = PRODUCT.replace("stages 6", "stages 12")

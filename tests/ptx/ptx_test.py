@@ -29,6 +29,10 @@ assembles them with {version}. No kernel spills registers. A cell is the registe
 is one; - where the GPU lacks it. Kernels without blocks share nothing between threads. The text of small kernels of the same forms is run by tests, thread by
 thread, and compared with the interpreter of Tile IR; no GPU has run them.
 
+Elements of 2 or 4 bits are packed in buffers, the first one in the low bits; copies and scaled products access them, nothing else does.
+Scales of `f8e4m3fn` are not negative. Where sums are in tensor memory (`tcgen05`), rows of operands have 128 bytes, and sums multiples of
+128 rows; accumulators that need more than 512 columns of it are an error that states both numbers.
+
 | kernel | launch on the first one | {targets} |
 |---|---|{rule}|
 """
