@@ -783,6 +783,8 @@ class CliTest(ToolTest):
         self.assertIn("dense<1.920000e+02> : tensor<16x8xf32>",
                       run("blocked_product", "--input=16x32xf32=2", "--input=32x8xf32=3"))
         self.assertIn("dense<1.024000e+03>", run("hand_over", "--input=256xf32=2"))
+        self.assertIn("dense<3.840000e+02> : tensor<8x16xf32>",
+                      run("packer", "--input=8x64xf32=2", "--input=64x16xf32=3"))
         self.assertIn("dense<[0, 0, 0, 0, 0, 4096, 0, ", run("histogram", "--input=4096xs32=-11"))
         run("histogram", "--random")
         # What is printed is read again, and prints the same.

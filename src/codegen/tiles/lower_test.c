@@ -6,6 +6,7 @@
 #include "base/program_abi.h"
 #include "codegen/tiles/runtime.h"
 #include "codegen/vir/interp.h"
+#include "interp/scalar.h"
 #include "tile/ir_random_test_util.h"
 
 enum { KERNELS = 200, MAX_BUFFERS = 4, THREADS = 2 };
@@ -27,8 +28,21 @@ static void keep_line(void* context, const char* line) {
   hlo_strbuf_printf(context, "%s\n", line);
 }
 
+// Computes elements of any type by the reference.
+static bool map_elements(HLO_UNUSED void* context, const hlo_tile_map_t* what, uint32_t count,
+                         const hlo_dtype_t* dtypes, const void* const* operands, hlo_dtype_t dtype,
+                         void* result, size_t elements) {
+  hlo_scalar_op_t op = {
+      .op = what->op, .arity = count, .result = dtype, .direction = what->direction};
+  hlo_scalar_step_t step;
+  for (uint32_t i = 0; i < count && i < 3; ++i) op.operands[i] = dtypes[i];
+  if (count > 3 || !hlo_scalar_op_prepare(&op, &step)) return false;
+  hlo_scalar_step_run_many(&step, operands, result, elements);
+  return true;
+}
+
 static hlo_tile_meaning_t meaning_with(hlo_strbuf_t* lines) {
-  return (hlo_tile_meaning_t){.map = hlo_test_map, .context = lines, .print = keep_line};
+  return (hlo_tile_meaning_t){.map = map_elements, .context = lines, .print = keep_line};
 }
 
 static int32_t call_iteration(void* context, uint64_t func, hlo_frame_t* frame, uint64_t argument,
@@ -92,7 +106,12 @@ static void fill_buffers(const hlo_tile_kernel_t* kernel, void* const* buffers) 
     const bool is_float = hlo_dtype_is_float(buffer->dtype);
     for (int64_t k = 0; k < buffer->element_count && !buffer->is_output; ++k) {
       const int64_t number = is_float ? k % 11 - 5 : k * 7 % 5 - 1;
-      hlo_dtype_store_int64(buffer->dtype, (uint8_t*)buffers[i] + (size_t)k * bytes, number);
+      uint8_t* element = (uint8_t*)buffers[i] + (size_t)k * bytes;
+      if (buffer->dtype == HLO_DTYPE_F8E8M0FNU) {  // powers of two
+        *element = (uint8_t)(127 + number);
+      } else {
+        hlo_dtype_store_int64(buffer->dtype, element, number);
+      }
     }
   }
 }
@@ -251,6 +270,65 @@ static void kernels_with_references(void** unused) {
   for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
     HLO_SCOPED_ARENA arena = {0};
     compare(hlo_test_parsed(&arena, texts[i]));
+  }
+}
+
+// Operations on vectors, one after the other, where T is the element type and U an integer of its
+// width: broadcast, iota, reductions of two dimensions, another shape, parts with strides taken and
+// put, parts one after the other, select, conversion, bits of another type, print.
+static const char* const VECTORS =
+    "kernel vectors version 3 {\n buffer T[24]\n buffer T[256] out\n buffer f32[24] out\n"
+    " %0 = reference 0 : T[24]\n %1 = reference 1 : T[256]\n"
+    " parallel d0 = 0..2 by 1 {\n  for d1 = 0..24 by 16 {\n   %2 = load 0 [d1] : T\n"
+    "   store 1 [24*d0 + d1] %2\n  }\n }\n"
+    " for d2 = 0..24 by 16 {\n  %3 = index [(d2 mod 2)] : T\n  store 1 [48 + d2] %3\n }\n"
+    " %4 = load 0 [3] : T\n for d3 = 0..2 by 2 {\n"
+    "  %6 = reduce maximum %4 over d4 = 0..3 by 3, d5 = 0..4 by 4 : T {\n"
+    "   %5 = load 0 [12*d3 + 4*d4 + d5] : T\n   yield %5\n  }\n"
+    "  %8 = reduce minimum %4 over d6 = 0..3 by 3, d7 = 0..4 by 4 : T {\n"
+    "   %7 = load 0 [4*d6 + d7 + 12*d3] : T\n   yield %7\n  }\n"
+    "  store 1 [72 + d3] %6\n  store 1 [74 + d3] %8\n }\n"
+    " %9 = reshape %0 : T[4, 6]\n %10 = slice [76] sizes [24] %1 : T[24]\n"
+    " %11 = reshape %10 : T[6, 4]\n %12 = transpose [1, 0] %11 : T[4, 6]\n copy %9, %12\n"
+    " %13 = slice [1] sizes [8] strides [3] %0 : T[8]\n"
+    " %14 = slice [100] sizes [8] strides [2] %1 : T[8]\n copy %13, %14\n"
+    " %15 = slice [120] sizes [8] %1 : T[8]\n %16 = slice [2] sizes [8] %0 : T[8]\n"
+    " %17 = slice [128] sizes [16] %1 : T[16]\n %18 = slice [8] sizes [16] %0 : T[16]\n"
+    " copy %16, %15\n copy %18, %17\n"
+    " for d8 = 0..24 by 16 {\n  %19 = load 0 [d8] : T\n  %20 = load 0 [23 + -1*d8] : T\n"
+    "  %21 = index [d8] : s32\n  %22 = constant 0x00000007 : s32\n"
+    "  %23 = map compare LT %21, %22 : pred\n  %24 = map select %23, %19, %20 : T\n"
+    "  store 1 [144 + d8] %24\n  %25 = map convert %19 : f32\n  store 2 [d8] %25\n\n }\n"
+    " for d9 = 0..24 by 16 {\n  %28 = load 0 [d9] : T\n  print \"all\" %28\n }\n";
+static const char* const BITS =
+    " for d10 = 0..24 by 16 {\n  %29 = load 0 [d10] : T\n  %30 = bitcast %29 : U\n"
+    "  %31 = bitcast %30 : T\n  store 1 [168 + d10] %31\n }\n";
+
+static void put_typed(hlo_strbuf_t* text, const char* kernel, const hlo_dtype_info_t* info) {
+  for (const char* at = kernel; *at; ++at) {
+    const bool is_word = at > kernel && at[-1] == ' ' && strchr("[\n ", at[1]);
+    if (is_word && *at == 'T') {
+      hlo_strbuf_puts(text, info->hlo_name);
+    } else if (is_word && *at == 'U') {
+      hlo_strbuf_printf(text, "u%u", info->bits);
+    } else {
+      hlo_strbuf_putc(text, *at);
+    }
+  }
+}
+
+static void every_type(void** unused) {
+  (void)unused;
+  for (hlo_dtype_t dtype = HLO_DTYPE_S2; dtype < HLO_DTYPE_C64; ++dtype) {
+    HLO_SCOPED_ARENA arena = {0};
+    HLO_SCOPED_STRBUF text = {0};
+    const hlo_dtype_info_t* info = hlo_dtype_info(dtype);
+    put_typed(&text, VECTORS, info);
+    // Native code refuses the bits of narrower floats.
+    const bool has_bits = dtype <= HLO_DTYPE_U64 ? info->bits >= 8 : dtype >= HLO_DTYPE_F32;
+    if (has_bits) put_typed(&text, BITS, info);
+    hlo_strbuf_puts(&text, "}\n");
+    compare(hlo_test_parsed(&arena, hlo_strbuf_text(&text)));
   }
 }
 
@@ -769,6 +847,7 @@ int main(void) {
       cmocka_unit_test(random_kernels),
       cmocka_unit_test(written_kernels),
       cmocka_unit_test(kernels_with_references),
+      cmocka_unit_test(every_type),
       cmocka_unit_test(copies_inside),
       cmocka_unit_test(edge_tiles),
       cmocka_unit_test(products),
