@@ -428,6 +428,9 @@ static void add_chunk(const hlo_product_t* p, const hlo_product_tile_t* tile, co
     hlo_vir_value_t* codes =
         hlo_vir_emit(b, HLO_VIR_load, code_type(), 0,
                      c * m->columns.strides[HLO_MATMUL_B] + (int64_t)number * CHUNK, 2, operands);
+    hlo_product_fetch(
+        p, tile->b, span->at, 1,
+        m->panel_stride + c * m->columns.strides[HLO_MATMUL_B] + (int64_t)number * CHUNK);
     hlo_matmul_decode(b, p->dtypes[HLO_MATMUL_B], codes, pairs[c]);
     if (codes_of(p)->block) scales[c] = spread_scales(p, tile, span, c, number);
   }

@@ -198,6 +198,9 @@ void hlo_product_add_integers(hlo_product_t* p, hlo_product_tile_t* tile) {
     hlo_vir_value_t* quads[QUADS];
     hlo_vir_value_t* at = hlo_add(b, number, c * m->columns.strides[HLO_MATMUL_B]);
     load_span(b, codes->dtype, bias, p->bases[HLO_MATMUL_B], at, quads);
+    for (uint32_t i = 0; i < QUADS; ++i) {
+      hlo_product_fetch(p, p->bases[HLO_MATMUL_B], at, 1, m->panel_stride + i * REGISTER);
+    }
     hlo_vir_value_t* scales = load_scales(b, codes, p->scales, at);
     for (int64_t r = 0; r < tile->height; ++r) {
       hlo_vir_value_t* sum = load_register(p, line, HLO_VIR_I32, r, STARTS);
