@@ -106,9 +106,11 @@ static hlo_verdict_t cut_reductions(hlo_kernel_t* kernel, const hlo_tiling_t* ti
 
 /// The reductions of a kernel that reduces columns.
 typedef struct columns {
-  uint32_t space, partials;
-  bool is_swept;   // accumulators can be in memory, and all run down the same rows unless is_nested
-  bool is_nested;  // one needs the result of another
+  uint32_t space;  // the longest of those that do not need the result of another
+  uint32_t partials;
+  bool is_swept;     // accumulators can be in memory
+  bool is_nested;    // one needs the result of another
+  bool is_separate;  // they run down different rows, and none needs the result of another
 } columns_t;
 
 static columns_t find_columns(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
@@ -120,9 +122,14 @@ static columns_t find_columns(const hlo_kernel_t* kernel, const hlo_tiling_t* ti
     if (count++ == 0) columns.space = tiled->reduction;
     const bool is_nested = hlo_tiling_needs_reduction(tiling, tiled);
     columns.is_nested |= is_nested;
-    columns.is_swept &= tiled->loops >> lane & 1 &&
-                        (is_nested || tiled->reduction == columns.space) &&
-                        tiled->operands[0]->kind != HLO_TILED_PRODUCT;
+    if (!is_nested && tiled->reduction != columns.space) {
+      columns.is_separate = true;
+      const hlo_tiled_space_t* spaces = tiling->spaces;
+      if (spaces[tiled->reduction].element_count > spaces[columns.space].element_count) {
+        columns.space = tiled->reduction;
+      }
+    }
+    columns.is_swept &= tiled->loops >> lane & 1 && tiled->operands[0]->kind != HLO_TILED_PRODUCT;
     for (uint32_t r = 0; r < hlo_tiled_result_count(tiled); ++r, ++columns.partials) {
       hlo_dtype_t dtype = tiled->value->def->results[r].type->dtype;
       columns.is_swept &= hlo_sweep_dtype(dtype) != HLO_DTYPE_INVALID;
@@ -148,8 +155,9 @@ static hlo_verdict_t cut_columns(hlo_kernel_t* kernel, const hlo_tiling_t* tilin
           most = space->element_count / HLO_TUNING_SWEEP_MIN_PART_ROWS;
   if (wanted > most) wanted = most;
   if (wanted < 2) return hlo_verdict_yes();
-  if (columns.is_nested) {
-    return hlo_verdict_no(HLO_REASON_SERIAL_COLUMNS, NULL);
+  if (columns.is_nested || columns.is_separate) {
+    return hlo_verdict_no(
+        columns.is_separate ? HLO_REASON_SEPARATE_COLUMNS : HLO_REASON_SERIAL_COLUMNS, NULL);
   }
   uint32_t loop = outermost_loop(space);
   int64_t step = loop + 1 == space->loop_count ? HLO_TUNING_SWEEP_MIN_ROWS : 1;
