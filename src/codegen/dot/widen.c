@@ -14,6 +14,7 @@ enum {
   LANES = ROWS / 2,  // pairs in a register
   BF16_BITS = 16,
   BF16_SIGNIFICAND_BITS = 8,
+  CHUNK_SCALE_WORDS = 4,  // of 32 bits: four blocks of 16 codes, with scales of 32 bits
 };
 
 void hlo_matmul_locate_codes(const hlo_matmul_t* m, uint32_t side,
@@ -130,35 +131,49 @@ typedef struct columns {
   uint32_t count;
 } columns_t;
 
-// Returns the scales of block `number` of a chunk, by column; a lane of `raw` holds those of all
-// blocks of the chunk.
+/// The scales of all blocks of a chunk, a lane for each column: several in a lane, of 32 bits at
+/// most, so that a register holds all columns.
+typedef struct chunk_scales {
+  hlo_vir_value_t* words[CHUNK_SCALE_WORDS];
+  uint32_t word_bytes;
+} chunk_scales_t;
+
+// Returns the scales of block `number` of a chunk, by column.
 static hlo_vir_value_t* pick_scales(hlo_vir_builder_t* b, const hlo_matmul_codes_t* codes,
-                                    hlo_vir_value_t* raw, uint32_t number) {
+                                    const chunk_scales_t* all, uint32_t number) {
   const hlo_vir_type_t type = hlo_vmath_memory_type(codes->scale, LANES);
+  const uint32_t at = number * (uint32_t)scale_bytes(codes), shift = at % all->word_bytes * 8;
+  hlo_vir_value_t* raw = all->words[at / all->word_bytes];
+  if (shift) raw = hlo_vir_emit(b, HLO_VIR_lshri, raw->type, 0, shift, 1, &raw);
   const uint32_t bits = hlo_vir_elem_bits((hlo_vir_elem_t)type.elem);
-  if (number) raw = hlo_vir_emit(b, HLO_VIR_lshri, raw->type, 0, number * bits, 1, &raw);
-  if (raw->type.elem != type.elem) {
+  if (bits < hlo_vir_elem_bits((hlo_vir_elem_t)raw->type.elem)) {
     raw = hlo_vir_convert(b, HLO_VIR_trunc, (hlo_vir_elem_t)type.elem, raw);
+  } else if (raw->type.elem != type.elem) {
+    raw = hlo_vir_convert(b, HLO_VIR_bitcast, (hlo_vir_elem_t)type.elem, raw);
   }
   raw = hlo_vmath_from_memory(b, codes->scale, raw);
   return hlo_matmul_widen_scales(b, codes, raw);
 }
 
-// Loads the scales of all blocks of a chunk as one lane for each column.
-static hlo_vir_value_t* load_scales(hlo_vir_builder_t* b, const hlo_matmul_codes_t* codes,
-                                    const columns_t* columns) {
-  static const hlo_vir_elem_t integers[] = {HLO_VIR_I8, HLO_VIR_I16, HLO_VIR_I32, HLO_VIR_I64};
+static void load_scales(hlo_vir_builder_t* b, const hlo_matmul_codes_t* codes,
+                        const columns_t* columns, chunk_scales_t* out_scales) {
+  static const hlo_vir_elem_t integers[] = {HLO_VIR_I8, HLO_VIR_I16, HLO_VIR_I32};
   const int64_t bytes = scale_bytes(codes);
   const uint32_t together = blocks_of_chunk(codes) * (uint32_t)bytes;
+  const uint32_t word = together < sizeof(int32_t) ? together : sizeof(int32_t);
+  out_scales->word_bytes = word;
   hlo_vir_value_t* block = hlo_divide(b, columns->number, codes->block);
   hlo_vir_value_t* base = hlo_plus(b, columns->source->scales, hlo_times(b, block, bytes));
-  hlo_vir_value_t* lanes[LANES];
-  for (uint32_t i = 0; i < LANES; ++i) {
-    const int64_t column = i < columns->count ? i : 0;
-    lanes[i] = hlo_vir_emit(b, HLO_VIR_load, hlo_vir_type(integers[__builtin_ctz(together)], 1), 0,
-                            column * columns->step / codes->block * bytes, 1, &base);
+  for (uint32_t w = 0; w < together / word; ++w) {
+    hlo_vir_value_t* lanes[LANES];
+    for (uint32_t i = 0; i < LANES; ++i) {
+      const int64_t column = i < columns->count ? i : 0;
+      const int64_t offset = column * columns->step / codes->block * bytes + w * word;
+      lanes[i] = hlo_vir_emit(b, HLO_VIR_load, hlo_vir_type(integers[__builtin_ctz(word)], 1), 0,
+                              offset, 1, &base);
+    }
+    out_scales->words[w] = hlo_matmul_join(b, lanes, LANES);
   }
-  return hlo_matmul_join(b, lanes, LANES);
 }
 
 void hlo_matmul_widen_columns(const hlo_matmul_t* m, hlo_vir_builder_t* b,
@@ -182,10 +197,12 @@ void hlo_matmul_widen_columns(const hlo_matmul_t* m, hlo_vir_builder_t* b,
   }
   hlo_elementwise_transpose(b, out_rows, ROWS, LANES, 0);
   if (!codes->block) return;
-  hlo_vir_value_t *raw = load_scales(b, codes, &columns), *scales = NULL;
+  chunk_scales_t all;
+  load_scales(b, codes, &columns, &all);
+  hlo_vir_value_t* scales = NULL;
   for (uint32_t i = 0; i < ROWS; ++i) {
     if (2 * i % codes->block == 0)
-      scales = pick_scales(b, codes, raw, 2 * i / (uint32_t)codes->block);
+      scales = pick_scales(b, codes, &all, 2 * i / (uint32_t)codes->block);
     out_rows[i] = scale_pairs(b, codes, out_rows[i], scales);
   }
 }

@@ -301,12 +301,13 @@ static inline void hlo_test_agree_on(const char* text, const hlo_target_t* targe
 static inline void hlo_test_agree(const char* text, uint32_t fusions, double tolerance) {
   const uint64_t vnni = (uint64_t)1 << HLO_CPU_AVX512VNNI, bf16 = (uint64_t)1 << HLO_CPU_AVX512BF16;
   const uint64_t f16 = (uint64_t)1 << HLO_CPU_AVX512FP16;
+  const uint64_t vbmi = (uint64_t)1 << HLO_CPU_AVX512VBMI;  // looks codes up
   const uint64_t tiles = (uint64_t)1 << HLO_CPU_AMX_INT8 | (uint64_t)1 << HLO_CPU_AMX_BF16 |
                          (uint64_t)1 << HLO_CPU_AMX_FP16;
   const hlo_cpu_t cpus[] = {
       {.level = HLO_CPU_LEVEL_AVX512},
-      {.level = HLO_CPU_LEVEL_AVX512, .features = vnni | bf16 | f16},
-      {.level = HLO_CPU_LEVEL_AMX, .features = vnni | bf16 | tiles},
+      {.level = HLO_CPU_LEVEL_AVX512, .features = vnni | bf16 | f16 | vbmi},
+      {.level = HLO_CPU_LEVEL_AMX, .features = vnni | bf16 | vbmi | tiles},
       {.level = HLO_CPU_LEVEL_AMX, .features = vnni | bf16 | tiles},
       {.level = HLO_CPU_LEVEL_AVX2},
       {.level = HLO_CPU_LEVEL_AVX2, .features = (uint64_t)1 << HLO_CPU_AVX_VNNI},
