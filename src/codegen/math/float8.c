@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Floats of at most 8 bits, by their row of dtype.def: their f32 values and back, and their bf16
-// bits, which short integers have, too. A sign is above `exponent_bits` and `mantissa_bits`; the
-// bits below it are the magnitude.
+// bits, which short integers have, too, and back. A sign is above `exponent_bits` and
+// `mantissa_bits`; the bits below it are the magnitude.
 #include <string.h>
 
 #include "codegen/math/math_impl.h"
@@ -30,6 +30,10 @@ static uint32_t top_code(info_t* info) {  // all bits below the sign bit
 }
 static uint32_t infinity_code(info_t* info) {
   return ((1u << info->exponent_bits) - 1u) << info->mantissa_bits;
+}
+
+static uint32_t nan_code(info_t* info) {  // of types with infinities
+  return infinity_code(info) | 1u << (info->mantissa_bits - 1);
 }
 
 // Returns the value of a magnitude, read as a number whatever it means.
@@ -175,12 +179,12 @@ static value_t* finish_code(builder_t* b, info_t* info, value_t* x, value_t* cod
     return hlo_vselect(b, is_zero, code, hlo_vor(b, code, sign));
   }
   value_t* is_nan = hlo_vcmp(b, HLO_VIR_UNORDERED, x, x);
-  uint32_t nan_code = infinity_code(info) | 1u << (info->mantissa_bits - 1);
+  uint32_t code_of_nan = nan_code(info);
   if (info->specials == HLO_FLOAT_FINITE) {  // NaN becomes a zero of the other sign
-    nan_code = 0;
+    code_of_nan = 0;
     sign = hlo_vselect(b, is_nan, hlo_vxor(b, sign, hlo_viconst(b, code, sign_code)), sign);
   }
-  return hlo_vor(b, hlo_vselect(b, is_nan, hlo_viconst(b, code, nan_code), code), sign);
+  return hlo_vor(b, hlo_vselect(b, is_nan, hlo_viconst(b, code, code_of_nan), code), sign);
 }
 
 // A magnitude, at most the limit and for NaN the limit; its exponent, at least that of the least
@@ -332,7 +336,54 @@ static value_t* integer_to_bf16(builder_t* b, info_t* info, value_t* raw) {
   return hlo_vselect(b, is_low, looked_up, look_up(b, tables[1], low));
 }
 
+// ---- from bf16 ----------------------------------------------------------------------------------
+
+// Returns the codes of bf16, both in I16, before they are truncated. A magnitude is a number with
+// eight bits below the code's unit: the bf16's bits with another bias, shifted up, or for subnormal
+// codes the significand, shifted up by what its exponent is above that of half of the least code.
+// Where that is negative, the shift is too far, and gives zero.
+static value_t* encode_bf16(builder_t* b, info_t* info, value_t* x) {
+  const int unit_bits = 8, shift = unit_bits + info->mantissa_bits - BF16_MANTISSA_BITS;
+  const int64_t hidden = 1 << BF16_MANTISSA_BITS;
+  const int64_t least = (BF16_BIAS + 1 - info->bias) * hidden;  // of normal codes
+  const int64_t lowest = least - (info->mantissa_bits + 1) * hidden;
+  value_t* magnitude = hlo_vand(b, x, hlo_viconst(b, x, BF16_SIGN - 1));
+  value_t* limit = hlo_viconst(b, x, upper_bits((float)magnitude_value(info, limit_code(info))));
+  value_t* size = hlo_vir_binary(b, HLO_VIR_smin, magnitude, limit);
+  if (info->specials == HLO_FLOAT_IEEE) {  // NaN becomes what its code is if read as a number
+    const uint16_t nan = upper_bits((float)magnitude_value(info, nan_code(info)));
+    value_t* is_nan = hlo_vscmp_k(b, HLO_VIR_GT, magnitude, BF16_INFINITY);
+    size = hlo_vselect(b, is_nan, hlo_viconst(b, x, nan), size);
+  }
+  value_t* above = hlo_viadd_k(b, size, -lowest);
+  value_t* significand =
+      hlo_vor(b, hlo_vand(b, above, hlo_viconst(b, x, hidden - 1)), hlo_viconst(b, x, hidden));
+  value_t* subnormal =
+      hlo_vir_binary(b, HLO_VIR_shl, significand, hlo_vlshr_k(b, above, BF16_MANTISSA_BITS));
+  value_t* normal = hlo_viadd_k(b, hlo_vshl_k(b, size, shift), -((least - hidden) << shift));
+  value_t* is_subnormal = hlo_vscmp_k(b, HLO_VIR_LT, size, least);
+  value_t* code = hlo_vselect(b, is_subnormal, subnormal, normal);
+  // Ties go to even codes: one more than just below half is added to odd ones.
+  value_t* is_odd = hlo_vand(b, hlo_vlshr_k(b, code, unit_bits), hlo_viconst(b, x, 1));
+  code = hlo_viadd(b, hlo_viadd_k(b, code, (1 << (unit_bits - 1)) - 1), is_odd);
+  value_t* sign = hlo_vand(b, x, hlo_viconst(b, x, BF16_SIGN));
+  value_t* whole = hlo_vor(b, code, sign);
+  if (info->specials == HLO_FLOAT_FNUZ) {  // has no negative zero
+    value_t* is_zero = hlo_vucmp(b, HLO_VIR_LT, code, hlo_viconst(b, x, 1 << unit_bits));
+    whole = hlo_vselect(b, is_zero, code, whole);
+  }
+  return hlo_vlshr_k(b, whole, unit_bits);
+}
+
+// ---- elements in memory form --------------------------------------------------------------------
+
+static bool is_from_bf16(hlo_dtype_t from, hlo_dtype_t to) {
+  return from == HLO_DTYPE_BF16 && hlo_dtype_is_float(to) && hlo_dtype_info(to)->bits == 8 &&
+         to != HLO_DTYPE_F8E8M0FNU;
+}
+
 bool hlo_vmath_converts_raw(hlo_dtype_t from, hlo_dtype_t to) {
+  if (is_from_bf16(from, to)) return true;
   info_t* info = hlo_dtype_info(from);
   const bool is_short = hlo_dtype_is_integer(from) && info->bits <= 4;
   const bool is_float = hlo_dtype_is_float(from) && info->bits <= 8;
@@ -340,6 +391,9 @@ bool hlo_vmath_converts_raw(hlo_dtype_t from, hlo_dtype_t to) {
 }
 
 value_t* hlo_vmath_convert_raw(builder_t* b, hlo_dtype_t from, hlo_dtype_t to, value_t* raw) {
+  if (is_from_bf16(from, to)) {
+    return hlo_vir_convert(b, HLO_VIR_trunc, HLO_VIR_I8, encode_bf16(b, hlo_dtype_info(to), raw));
+  }
   info_t* info = hlo_dtype_info(from);
   if (info->specials == HLO_FLOAT_E8M0) return e8m0_to_bf16(b, raw);
   if (!b->module->has_permute || raw->type.lanes < TABLE_LANES) {

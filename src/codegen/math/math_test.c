@@ -54,6 +54,40 @@ static hlo_vir_value_t* convert_raw_body(hlo_vir_builder_t* b, const void* conte
   return hlo_vmath_convert_raw(b, *(const hlo_dtype_t*)kernel->context, HLO_DTYPE_BF16, x);
 }
 
+static hlo_vir_value_t* encode_raw_body(hlo_vir_builder_t* b, const void* context,
+                                        hlo_vir_value_t* x, hlo_vir_value_t* y) {
+  const hlo_test_vmath_kernel_t* kernel = context;
+  (void)y;
+  return hlo_vmath_convert_raw(b, HLO_DTYPE_BF16, *(const hlo_dtype_t*)kernel->context, x);
+}
+
+// Compares with the elements in want_data.
+static void check_raw(const hlo_test_vmath_kernel_t* kernel, uint32_t width) {
+  const uint32_t lanes = width ? hlo_test_lanes(kernel, width) : 1;
+  hlo_vir_module_t* module = hlo_test_build_kernel(kernel, lanes, true, false);
+  hlo_test_check_status(hlo_vir_verify(module, hlo_test_max(width, 8)));
+  hlo_test_interpret(module, x_data, x_data, out_data);
+  assert_memory_equal(out_data, want_data, COUNT * hlo_dtype_size_bytes(kernel->to));
+  hlo_test_compare_code(kernel, module, width, x_data, x_data, out_data);
+  hlo_vir_module_release(module);
+}
+
+// All bf16 to all floats of 8 bits.
+static void conversions_to_codes_are_exact(void** state) {
+  (void)state;
+  for (int number = 0; number < HLO_DTYPE_COUNT; ++number) {
+    const hlo_dtype_t to = (hlo_dtype_t)number;
+    if (!hlo_vmath_converts_raw(HLO_DTYPE_BF16, to)) continue;
+    hlo_test_vmath_kernel_t names = {.context = &to};
+    const hlo_test_vmath_kernel_t kernel = {HLO_DTYPE_U16, HLO_DTYPE_U8, encode_raw_body, &names};
+    for (uint32_t first = 0; first < 1u << 16; first += COUNT) {
+      for (uint32_t i = 0; i < COUNT; ++i) ((uint16_t*)x_data)[i] = (uint16_t)(first + i);
+      hlo_dtype_convert(HLO_DTYPE_BF16, x_data, to, want_data, COUNT);
+      check_raw(&kernel, widths[first / COUNT % (sizeof widths / sizeof *widths)]);
+    }
+  }
+}
+
 static void conversions_of_codes_are_exact(void** state) {
   (void)state;
   for (int number = 0; number < HLO_DTYPE_COUNT; ++number) {
@@ -65,15 +99,7 @@ static void conversions_of_codes_are_exact(void** state) {
       x_data[i] = (uint8_t)(i % (1u << hlo_dtype_info(from)->bits));
     if (hlo_dtype_is_integer(from)) hlo_test_fill(from, 3, x_data);
     hlo_dtype_convert(from, x_data, HLO_DTYPE_BF16, want_data, COUNT);
-    for (size_t i = 0; i < sizeof widths / sizeof *widths; ++i) {
-      const uint32_t lanes = widths[i] ? hlo_test_lanes(&kernel, widths[i]) : 1;
-      hlo_vir_module_t* module = hlo_test_build_kernel(&kernel, lanes, true, false);
-      hlo_test_check_status(hlo_vir_verify(module, hlo_test_max(widths[i], 8)));
-      hlo_test_interpret(module, x_data, x_data, out_data);
-      assert_memory_equal(out_data, want_data, COUNT * sizeof(uint16_t));
-      hlo_test_compare_code(&kernel, module, widths[i], x_data, x_data, out_data);
-      hlo_vir_module_release(module);
-    }
+    for (size_t i = 0; i < sizeof widths / sizeof *widths; ++i) check_raw(&kernel, widths[i]);
   }
 }
 
@@ -204,6 +230,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(conversions_are_exact),
       cmocka_unit_test(conversions_of_codes_are_exact),
+      cmocka_unit_test(conversions_to_codes_are_exact),
       cmocka_unit_test(exact_ops_match_the_reference),
       cmocka_unit_test(remainders_of_small_numbers_are_exact),
       cmocka_unit_test(integers_are_divided_by_constants),
