@@ -92,6 +92,28 @@ def test_dot_algorithms(random, algorithm):
             1 if factor == "bfloat16" else 1 + 2 ** -8)
 
 
+# The largest relative errors of eight positive products that the tests of XLA's GPU kernels allow, but that bf16 may
+# round each operand by 2^-8, and sums of f32 up to 3e-7 in all; those tests are not as wide of their samples.
+DOT_ERRORS = {"BF16_BF16_F32": 7.8e-3, "BF16_BF16_F32_X3": 7.9e-6, "BF16_BF16_F32_X6": 3e-7, "BF16_BF16_F32_X9": 3e-7,
+              "TF32_TF32_F32": 4.1e-4, "TF32_TF32_F32_X3": 5e-7, "F32_F32_F32": 3e-7}
+
+
+@pytest.mark.parametrize("algorithm", DOT_ERRORS)
+def test_errors_of_dot_algorithms(random, algorithm):
+    x, w = (np.abs(random.normal(size=shape)).astype("f4") for shape in [(64, 8), (8, 64)])
+    compiled = compile_for_any(lambda x, w: jnp.matmul(x, w, precision=algorithm), x, w)
+    want = x.astype("f8") @ w.astype("f8")
+    error = np.max(np.abs(compiled(x, w) - want) / want)
+    assert error < DOT_ERRORS[algorithm]
+    if algorithm == "BF16_BF16_F32":
+        assert error > 1e-3  # operands are rounded
+        return
+    # Elements whose bf16 would be infinite.
+    x[:, 1:], w[1:] = 0, 0
+    x[:, 0], w[0] = np.finfo("f4").max, np.linspace(0.125, 1, 64)
+    np.testing.assert_array_equal(compiled(x, w), x @ w)
+
+
 @pytest.mark.parametrize("lhs,rhs", [("float8_e4m3fn", "float8_e5m2"), ("float8_e5m2",) * 2])
 def test_dot_algorithms_of_8_bits(random, lhs, rhs):
     x = jnp.asarray(random.normal(size=(5, 40)).astype("f4")).astype(lhs)
