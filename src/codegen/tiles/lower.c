@@ -212,8 +212,7 @@ static void note_written(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
   }
 }
 
-// Returns the loop whose iterations have the function that an operation is in; NULL: the kernel's.
-static const hlo_tile_op_t* function_of(const hlo_tile_op_t* op) {
+const hlo_tile_op_t* hlo_tile_function_of(const hlo_tile_op_t* op) {
   op = op->block->parent;
   while (op && !hlo_tile_runs_threads(op)) op = op->block->parent;
   return op;
@@ -222,7 +221,7 @@ static const hlo_tile_op_t* function_of(const hlo_tile_op_t* op) {
 void hlo_tile_place_allocations(hlo_tile_emitter_t* e, const hlo_tile_op_t* loop) {
   int64_t bytes = 0;
   for (const hlo_tile_op_t* op = hlo_tile_first_op(e->kernel); op; op = hlo_tile_next_op(op)) {
-    if (op->kind != HLO_TILE_OP_alloc || function_of(op) != loop) continue;
+    if (op->kind != HLO_TILE_OP_alloc || hlo_tile_function_of(op) != loop) continue;
     e->stack_offsets[op->number] = bytes;
     bytes += hlo_tile_alloc_bytes(op);
   }

@@ -203,6 +203,8 @@ bool hlo_tile_any_in_block(const hlo_tile_block_t* block, hlo_tile_visit_t visit
 bool hlo_tile_any_inside(const hlo_tile_op_t* op, hlo_tile_visit_t visit, void* context);
 /// Makes the tables of values, which an iteration that waits for others has of its own.
 bool hlo_tile_make_values(hlo_tile_emitter_t* e);
+/// Returns the loop whose iterations have the function that an operation is in; NULL: the kernel's.
+const hlo_tile_op_t* hlo_tile_function_of(const hlo_tile_op_t* op);
 /// Gives the allocations of the function of a loop's iterations (NULL: of the kernel) memory.
 void hlo_tile_place_allocations(hlo_tile_emitter_t* e, const hlo_tile_op_t* loop);
 

@@ -803,7 +803,10 @@ static void refused(void** unused) {
        "machine code for shifted: store: other elements of its memory are accessed in the same "
        "tile"},
       {"kernel large version 3 {\n buffer f32[1] out\n %0 = alloc near : f32[1000000]\n}\n",
-       "machine code for large: alloc: the allocations of the kernel take more than 1 MiB"},
+       "machine code for large: alloc: the allocations of its function take more than 56 KiB"},
+      {"kernel two version 3 {\n buffer f32[1] out\n %0 = alloc near : f32[8000]\n"
+       " for d0 = 0..2 by 1 {\n  %1 = alloc near : f32[8000]\n }\n}\n",
+       "machine code for two: alloc: the allocations of its function take more than 56 KiB"},
       {"kernel overlap version 3 {\n buffer f32[40] out\n %0 = reference 0 : f32[40]\n"
        " %1 = slice [0] sizes [39] %0 : f32[39]\n %2 = slice [1] sizes [39] %0 : f32[39]\n"
        " copy %1, %2\n}\n",

@@ -7,7 +7,6 @@ typedef struct lowering_check {
   const hlo_tile_kernel_t* kernel;
   const hlo_target_t* target;
   hlo_expr_space_t* exprs;
-  int64_t stack_bytes;  // of the allocations so far
 } lowering_check_t;
 
 static hlo_status_t refuse_op(const lowering_check_t* c, const hlo_tile_op_t* op,
@@ -141,14 +140,21 @@ static hlo_status_t check_scaled_mma(const lowering_check_t* c, const hlo_tile_o
                            known.length ? hlo_strbuf_text(&known) : "no scaled operands");
 }
 
-static hlo_status_t check_alloc(lowering_check_t* c, const hlo_tile_op_t* op) {
-  enum { MOST_STACK_BYTES = 1 << 20 };
-  const int64_t most = MOST_STACK_BYTES - c->stack_bytes;
-  if (hlo_tile_ref_count(op) > most || hlo_tile_alloc_bytes(op) > most) {
-    return refuse_op(c, op, "the allocations of the kernel take more than 1 MiB");
+// Allocations are on the stack of their function, beside what registers cannot hold; groups of
+// threads have memory of their own.
+static hlo_status_t check_alloc(const lowering_check_t* c, const hlo_tile_op_t* op) {
+  enum { MOST_STACK_BYTES = 56 << 10, MOST_NEAR_BYTES = 1 << 20 };
+  int64_t left = c->target->has_threads ? MOST_STACK_BYTES : MOST_NEAR_BYTES;
+  const hlo_tile_op_t* other = hlo_tile_first_op(c->kernel);
+  for (; other != op; other = hlo_tile_next_op(other)) {
+    if (other->kind != HLO_TILE_OP_alloc) continue;
+    if (hlo_tile_function_of(other) == hlo_tile_function_of(op))
+      left -= hlo_tile_alloc_bytes(other);
   }
-  c->stack_bytes += hlo_tile_alloc_bytes(op);
-  return hlo_ok();
+  if (hlo_tile_ref_count(op) <= left && hlo_tile_alloc_bytes(op) <= left) return hlo_ok();
+  return refuse_op(c, op,
+                   c->target->has_threads ? "the allocations of its function take more than 56 KiB"
+                                          : "the allocations of the kernel take more than 1 MiB");
 }
 
 static hlo_status_t refuse_kind(const lowering_check_t* c, const hlo_tile_op_t* op) {
@@ -257,7 +263,7 @@ static hlo_status_t check_print(const lowering_check_t* c, const hlo_tile_op_t* 
   return hlo_ok();
 }
 
-static hlo_status_t check_op(lowering_check_t* c, const hlo_tile_op_t* op) {
+static hlo_status_t check_op(const lowering_check_t* c, const hlo_tile_op_t* op) {
   if (op->kind == HLO_TILE_OP_scaled_mma) return check_scaled_mma(c, op);
   HLO_TRY(check_types(c, op));
   switch (op->kind) {
@@ -383,7 +389,7 @@ hlo_status_t hlo_tile_check_lowering(const hlo_tile_kernel_t* kernel, const hlo_
   HLO_SCOPED_ARENA scratch = {0};
   hlo_expr_space_t exprs;
   hlo_expr_space_init(&exprs, &scratch);
-  lowering_check_t check = {.kernel = kernel, .target = target, .exprs = &exprs};
+  const lowering_check_t check = {.kernel = kernel, .target = target, .exprs = &exprs};
   for (const hlo_tile_op_t* op = hlo_tile_first_op(kernel); op; op = hlo_tile_next_op(op)) {
     HLO_TRY(check_op(&check, op));
     if (is_in_tile(op)) HLO_TRY(check_tile(&check, op));
