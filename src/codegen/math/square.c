@@ -4,10 +4,8 @@
 
 #include "codegen/math/math.h"
 
-enum {
-  PART_BYTES = 16
-};  // of a row that are loaded at a time and transposed in one part of a
-    // register
+// Bytes of a row that are loaded at a time and transposed in one part of a register.
+enum { PART_BYTES = 16 };
 
 uint32_t hlo_square_part(hlo_dtype_t dtype, uint32_t edge) {
   const uint32_t part = PART_BYTES / (uint32_t)hlo_dtype_size_bytes(dtype);
