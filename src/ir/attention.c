@@ -432,7 +432,7 @@ static int add_index(hlo_attention_match_t* m, int label, int64_t first) {
 
 // Returns true if an index plus `first` is small.
 static bool can_shift(const hlo_attention_match_t* m, int label, int64_t first) {
-  return first > -MAX_INDEX && first + m->extents[label] <= MAX_INDEX;
+  return first > -MAX_INDEX && first <= MAX_INDEX - m->extents[label];
 }
 
 // Returns true if a constant counts along one axis, as the positions of local windows do: its
@@ -451,10 +451,11 @@ static bool read_count(const hlo_attention_match_t* m, const hlo_attention_view_
   const int32_t* words = (const int32_t*)literal->data;
   const int64_t* numbers = (const int64_t*)literal->data;
   *first = is_long ? numbers[0] : words[0];
+  if (*label == NO_LABEL || !can_shift(m, *label, *first)) return false;
   for (int64_t i = 0; i < literal->element_count; ++i) {
-    if ((is_long ? numbers[i] : words[i]) - *first != i) return false;
+    if ((is_long ? numbers[i] : words[i]) != *first + i) return false;
   }
-  return *label != NO_LABEL && can_shift(m, *label, *first);
+  return true;
 }
 
 static int build_constant(hlo_attention_match_t* m, const hlo_attention_view_t* view,
@@ -472,7 +473,8 @@ static int build_constant(hlo_attention_match_t* m, const hlo_attention_view_t* 
   } else {
     hlo_dtype_convert(literal->dtype, literal->data, HLO_DTYPE_S64, &integer, 1);
     step.integer = (int32_t)integer;
-    if (literal->dtype == HLO_DTYPE_S64 && llabs(integer) > MAX_INDEX) return -1;
+    const bool is_small = integer >= -MAX_INDEX && integer <= MAX_INDEX;
+    if (literal->dtype == HLO_DTYPE_S64 && !is_small) return -1;
   }
   return hlo_attention_visit(m, view->value->def) ? add_step(m, &step) : -1;
 }
