@@ -417,6 +417,13 @@ static int compare_times(const void* a, const void* b) {
   return (x > y) - (x < y);
 }
 
+hlo_status_t hlo_cli_wrong_input_count(const hlo_cli_t* cli, const char* what, uint32_t expected) {
+  const uint32_t given = cli->input.count;
+  return hlo_invalid_argument("%s: error: %s has %u input%s, but %u %s given%s", cli->file, what,
+                              expected, expected == 1 ? "" : "s", given, given == 1 ? "is" : "are",
+                              given < expected ? ": use --input for each, or --random" : "");
+}
+
 hlo_status_t hlo_cli_bench(const hlo_cli_t* cli, const char* name,
                            hlo_status_t (*run)(void* context), void* context, hlo_strbuf_t* out) {
   size_t count = (size_t)cli->bench;

@@ -116,6 +116,11 @@ hlo_status_t hlo_cli_bench(const hlo_cli_t* cli, const char* name,
                            hlo_status_t (*run)(void* context), void* context,
                            hlo_strbuf_t* out) HLO_MUST_USE;
 
+/// Returns INVALID_ARGUMENT: what runs has `expected` inputs, of which --input gives another
+/// number.
+hlo_status_t hlo_cli_wrong_input_count(const hlo_cli_t* cli, const char* what,
+                                       uint32_t expected) HLO_MUST_USE;
+
 /// The bytes of cli->file, and their faults.
 /// owner: caller, hlo_cli_close() (also after a failure)
 typedef struct hlo_cli_source {

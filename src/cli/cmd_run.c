@@ -89,11 +89,7 @@ static hlo_status_t check_counts(const run_t* run) {
   }
   HLO_SCOPED_STRBUF text = {0};
   print_signature(run->func, &text);
-  return hlo_invalid_argument(
-      "%s: error: %s has %u input%s, but %u %s given%s", cli->file, hlo_strbuf_text(&text),
-      run->input_count, run->input_count == 1 ? "" : "s", cli->input.count,
-      cli->input.count == 1 ? "is" : "are",
-      cli->input.count < run->input_count ? ": use --input for each, or --random" : "");
+  return hlo_cli_wrong_input_count(cli, hlo_strbuf_text(&text), run->input_count);
 }
 
 // Gives each process input `i`, which all share unless it is divided among partitions.

@@ -67,10 +67,7 @@ static hlo_status_t check_counts(const hlo_cli_t* cli, const hlo_tile_kernel_t* 
                                 cli->file, kernel->name, outputs, cli->output.count);
   }
   if (cli->input.count == inputs || (cli->random && cli->input.count < inputs)) return hlo_ok();
-  return hlo_invalid_argument(
-      "%s: error: %s has %u input%s, but %u %s given%s", cli->file, kernel->name, inputs,
-      inputs == 1 ? "" : "s", cli->input.count, cli->input.count == 1 ? "is" : "are",
-      cli->input.count < inputs ? ": use --input for each, or --random" : "");
+  return hlo_cli_wrong_input_count(cli, kernel->name, inputs);
 }
 
 // Inputs are values of --input in the order of their buffers; outputs begin with zeros.

@@ -232,10 +232,6 @@ static void add_gradient_panel(gradient_chunk_t* c, int64_t panel,
             c->query_sums + row * c->depth_pitch, c->depth_pitch);
 }
 
-static bool is_zero_range(const hlo_attention_range_t* range) {
-  return range->is_known && range->low == 0 && range->high == 0;
-}
-
 // Makes the program of a block. Returns true if it contributes nothing.
 static bool find_gradient_program(const gradient_chunk_t* c, const hlo_attention_block_t* block,
                                   gradient_program_t* out) {
@@ -243,8 +239,9 @@ static bool find_gradient_program(const gradient_chunk_t* c, const hlo_attention
   const hlo_attention_t* scores = &plan->scores;
   hlo_attention_range_t ranges[HLO_ATTENTION_MAX_STEPS];
   hlo_attention_find_ranges(scores, block, ranges);
-  *out = (gradient_program_t){.has_weights = !is_zero_range(&ranges[plan->weights]),
-                              .has_gradients = !is_zero_range(&ranges[plan->gradient])};
+  *out =
+      (gradient_program_t){.has_weights = !hlo_attention_range_is_zero(&ranges[plan->weights]),
+                           .has_gradients = !hlo_attention_range_is_zero(&ranges[plan->gradient])};
   uint8_t outputs[2];
   uint32_t count = 0;
   if (out->has_weights) outputs[count++] = plan->weights;

@@ -83,6 +83,11 @@ typedef struct hlo_attention_range {
   double low, high;
 } hlo_attention_range_t;
 
+/// Returns true if all elements are known to be zero.
+static inline bool hlo_attention_range_is_zero(const hlo_attention_range_t* range) {
+  return range->is_known && range->low == 0 && range->high == 0;
+}
+
 /// Finds what is known of all steps in a block.
 void hlo_attention_find_ranges(const hlo_attention_t* plan, const hlo_attention_block_t* block,
                                hlo_attention_range_t* ranges);

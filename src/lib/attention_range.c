@@ -56,10 +56,6 @@ static hlo_attention_range_t compare(int64_t direction, const hlo_attention_rang
   }
 }
 
-static bool is_zero(const hlo_attention_range_t* a) {
-  return a->is_known && a->low == 0 && a->high == 0;
-}
-
 // Gradients with masks: floats, whose operations are monotonic. Zero times anything counts as
 // zero.
 static hlo_attention_range_t float_range(const hlo_attention_step_t* step,
@@ -77,10 +73,15 @@ static hlo_attention_range_t float_range(const hlo_attention_step_t* step,
       range.high = a->high - b->low;
       break;
     case HLO_ATTENTION_MULTIPLY:
-      return is_zero(a) || is_zero(b) ? zero : (hlo_attention_range_t){0};
+      return hlo_attention_range_is_zero(a) || hlo_attention_range_is_zero(b)
+                 ? zero
+                 : (hlo_attention_range_t){0};
     case HLO_ATTENTION_DIVIDE:
-      return is_zero(a) && b->is_known && b->low > 0 ? zero : (hlo_attention_range_t){0};
-    case HLO_ATTENTION_NEGATE: return is_zero(a) ? zero : (hlo_attention_range_t){0};
+      return hlo_attention_range_is_zero(a) && b->is_known && b->low > 0
+                 ? zero
+                 : (hlo_attention_range_t){0};
+    case HLO_ATTENTION_NEGATE:
+      return hlo_attention_range_is_zero(a) ? zero : (hlo_attention_range_t){0};
     default:  // exp
       return a->is_known && a->high < HLO_ATTENTION_EXP_ZERO ? zero : (hlo_attention_range_t){0};
   }

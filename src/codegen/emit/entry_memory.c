@@ -120,9 +120,7 @@ static hlo_element_address_t address_of_copy(const hlo_entry_context_t* entry, h
   hlo_element_address_t address = {.base = hlo_entry_allocation_address(entry, b, allocation)};
   if (r->is_vector) {
     uint64_t count = copy->size_bytes / hlo_dtype_size_bytes(r->dtype);
-    address.mask =
-        hlo_vir_emit(b, HLO_VIR_mask_const, hlo_vir_type(HLO_VIR_MASK, entry->values->lanes), 0,
-                     (int64_t)((UINT64_C(1) << count) - 1), 0, NULL);
+    address.mask = hlo_vir_const_mask(b, entry->values->lanes, (uint32_t)count);
   }
   return address;
 }

@@ -142,11 +142,9 @@ hlo_vir_value_t* hlo_emit_small_load(hlo_emitter_t* e, const hlo_tiled_t* tiled,
   first = hlo_vir_index(b, HLO_VIR_iadd, first, hlo_vir_iconst(b, span.low));
   first = hlo_vir_index(b, HLO_VIR_imul, first,
                         hlo_vir_iconst(b, (int64_t)hlo_dtype_size_bytes(dtype)));
-  uint64_t active = width == 64 ? UINT64_MAX : ((uint64_t)1 << width) - 1;
   hlo_element_address_t address = {
       .base = hlo_vir_index(b, HLO_VIR_iadd, e->addresses[tiled->input], first),
-      .mask = hlo_vir_emit(b, HLO_VIR_mask_const, hlo_vir_type(HLO_VIR_MASK, e->lanes), 0,
-                           (int64_t)active, 0, NULL),
+      .mask = hlo_vir_const_mask(b, e->lanes, (uint32_t)width),
       .flags = flags};
   hlo_vir_value_t* value = hlo_elementwise_load(b, dtype, e->lanes, &address);
   hlo_vir_value_t* offsets = lane_offsets(e, tiled->offset, count, span.low, value->type);
@@ -231,8 +229,7 @@ static hlo_vir_value_t* table_piece(hlo_emitter_t* e, const hlo_tiled_t* tiled, 
       .offset_bytes = first * (int64_t)hlo_dtype_size_bytes(type->dtype),
       .flags = flags};
   if (rest < (int64_t)e->lanes) {
-    address.mask = hlo_vir_emit(e->b, HLO_VIR_mask_const, hlo_vir_type(HLO_VIR_MASK, e->lanes), 0,
-                                (int64_t)(((uint64_t)1 << rest) - 1), 0, NULL);
+    address.mask = hlo_vir_const_mask(e->b, e->lanes, (uint32_t)rest);
   }
   return hlo_elementwise_load(e->b, hlo_emitter_dtype(e, tiled->value), e->lanes, &address);
 }

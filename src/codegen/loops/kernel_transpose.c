@@ -70,8 +70,7 @@ static void emit_tile(hlo_emitter_t* e, tile_t* tile, hlo_vir_value_t* lane,
                       hlo_vir_value_t* cross) {
   hlo_vir_value_t* columns[MAX_CROSSING][HLO_SQUARE_MAX_EDGE];
   if (tile->lane_count < tile->edge) {
-    e->mask = hlo_vir_emit(e->b, HLO_VIR_mask_const, hlo_vir_type(HLO_VIR_MASK, tile->edge), 0,
-                           ((int64_t)1 << tile->lane_count) - 1, 0, NULL);
+    e->mask = hlo_vir_const_mask(e->b, tile->edge, tile->lane_count);
   }
   find_tile_rows(e, tile, lane);
   e->lane_loop = tile->lane;

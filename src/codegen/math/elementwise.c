@@ -130,9 +130,7 @@ void hlo_elementwise_store(hlo_vir_builder_t* b, hlo_dtype_t dtype, hlo_vir_valu
 hlo_vir_value_t* hlo_elementwise_constant(hlo_vir_builder_t* b, hlo_dtype_t dtype, uint32_t lanes,
                                           const void* element) {
   if (dtype == HLO_DTYPE_PRED) {
-    uint64_t all = lanes == 64 ? UINT64_MAX : ((uint64_t)1 << lanes) - 1;
-    return hlo_vir_emit(b, HLO_VIR_mask_const, hlo_vir_type(HLO_VIR_MASK, lanes), 0,
-                        *(const uint8_t*)element ? (int64_t)all : 0, 0, NULL);
+    return hlo_vir_const_mask(b, lanes, *(const uint8_t*)element ? lanes : 0);
   }
   hlo_vir_type_t type = hlo_vmath_type(dtype, lanes);
   if (type.elem == HLO_VIR_F32 && dtype != HLO_DTYPE_F32) {

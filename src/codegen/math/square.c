@@ -21,9 +21,7 @@ static hlo_vir_value_t* read_row_part(hlo_vir_builder_t* b, const hlo_square_t* 
   hlo_element_address_t address = square->rows[row];
   address.offset_bytes += column * (int64_t)hlo_dtype_size_bytes(square->dtype);
   if (column + lanes > square->column_count) {
-    uint64_t mask = ((uint64_t)1 << (square->column_count - column)) - 1;
-    address.mask = hlo_vir_emit(b, HLO_VIR_mask_const, hlo_vir_type(HLO_VIR_MASK, lanes), 0,
-                                (int64_t)mask, 0, NULL);
+    address.mask = hlo_vir_const_mask(b, lanes, square->column_count - column);
   }
   return hlo_elementwise_load_raw(b, square->dtype, lanes, &address);
 }

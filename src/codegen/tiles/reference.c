@@ -146,6 +146,7 @@ static bool move_transposed(const hlo_tile_emitter_t* e, hlo_dtype_t dtype,
       .columns = loops->dims[column],
       .row_stride = loops->from[lane],
       .column_stride = loops->to[column]};
+  if (!out->edge) return false;
   uint32_t kept = 0;
   for (uint32_t i = 0; i < loops->count; ++i) {
     if (i == lane || i == column) continue;
@@ -154,7 +155,7 @@ static bool move_transposed(const hlo_tile_emitter_t* e, hlo_dtype_t dtype,
     loops->to[kept++] = loops->to[i];
   }
   loops->count = kept;
-  return out->edge > 0;
+  return true;
 }
 
 void hlo_tile_emit_copy(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
@@ -162,10 +163,7 @@ void hlo_tile_emit_copy(hlo_tile_emitter_t* e, const hlo_tile_op_t* op) {
   if (hlo_tile_ref_count(from) == 0) return;
   hlo_tile_copy_loops_t loops = hlo_tile_merge_dims(from, to);
   hlo_tile_transposed_copy_t transposed;
-  const hlo_tile_transposed_copy_t* squares = &transposed;
-  if (!move_transposed(e, from->dtype, &loops, &transposed)) {
-    loops = hlo_tile_merge_dims(from, to);
-    squares = NULL;
-  }
-  emit_copy_loops(e, &loops, 0, squares, from->dtype, e->done[from->number], e->done[to->number]);
+  const bool is_transposed = move_transposed(e, from->dtype, &loops, &transposed);
+  emit_copy_loops(e, &loops, 0, is_transposed ? &transposed : NULL, from->dtype,
+                  e->done[from->number], e->done[to->number]);
 }

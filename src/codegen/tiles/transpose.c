@@ -89,10 +89,15 @@ static bool suits(const hlo_tile_emitter_t* e, square_nest_t* nest) {
 }
 
 // Returns the largest power of two of rows that registers hold beside the columns, and of lanes.
-static uint32_t edge_of(const hlo_tile_emitter_t* e, const square_nest_t* nest) {
-  const uint32_t lanes = hlo_tile_count_lanes(e, nest->inner, nest->lane->iv);
+static uint32_t fitting_edge(const hlo_target_t* target, uint32_t lanes) {
   uint32_t edge = HLO_SQUARE_MAX_EDGE;
-  while (edge > lanes || edge >= e->target->vector_registers) edge /= 2;
+  while (edge > lanes || edge >= target->vector_registers) edge /= 2;
+  return edge;
+}
+
+static uint32_t edge_of(const hlo_tile_emitter_t* e, const square_nest_t* nest) {
+  const uint32_t edge =
+      fitting_edge(e->target, hlo_tile_count_lanes(e, nest->inner, nest->lane->iv));
   const int64_t rows = nest->lane->end - nest->lane->low,
                 columns = nest->column->end - nest->column->low;
   return edge >= LEAST_EDGE && rows >= edge && columns >= edge ? edge : 0;
@@ -258,8 +263,7 @@ static void copy_square(void* context, hlo_vir_value_t* lane, hlo_vir_value_t* c
     hlo_vir_value_t* at = hlo_vir_index(b, HLO_VIR_iadd, column, hlo_vir_iconst(b, i));
     hlo_element_address_t address = element_of(b, c->dtype, c->to, at, c->column_stride, lane);
     if (c->square.row_count < c->square.edge) {
-      address.mask = hlo_vir_emit(b, HLO_VIR_mask_const, hlo_vir_type(HLO_VIR_MASK, c->square.edge),
-                                  0, ((int64_t)1 << c->square.row_count) - 1, 0, NULL);
+      address.mask = hlo_vir_const_mask(b, c->square.edge, c->square.row_count);
     }
     hlo_elementwise_store_raw(b, c->dtype, columns[i], &address);
   }
@@ -302,9 +306,8 @@ static void copy_part(copy_visit_t* c, const int64_t lanes[2], const int64_t col
 
 uint32_t hlo_tile_copy_edge(const hlo_target_t* target, hlo_dtype_t dtype, int64_t lanes,
                             int64_t columns) {
-  const uint32_t fitting = target->vector_bytes / (uint32_t)hlo_dtype_size_bytes(dtype);
-  uint32_t edge = HLO_SQUARE_MAX_EDGE;
-  while (edge > fitting || edge >= target->vector_registers) edge /= 2;
+  uint32_t edge =
+      fitting_edge(target, target->vector_bytes / (uint32_t)hlo_dtype_size_bytes(dtype));
   while (edge > lanes || edge > columns) edge /= 2;
   return edge >= LEAST_EDGE ? edge : 0;
 }

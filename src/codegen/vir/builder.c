@@ -489,3 +489,9 @@ hlo_vir_value_t* hlo_vir_const_float(hlo_vir_builder_t* b, hlo_vir_type_t type, 
   return hlo_vir_const_bits(b, type,
                             is_f32 ? hlo_f32_to_bits((float)value) : hlo_f64_to_bits(value));
 }
+
+hlo_vir_value_t* hlo_vir_const_mask(hlo_vir_builder_t* b, uint32_t lanes, uint32_t count) {
+  const uint64_t bits = count < 64 ? (UINT64_C(1) << count) - 1 : UINT64_MAX;
+  return hlo_vir_emit(b, HLO_VIR_mask_const, hlo_vir_type(HLO_VIR_MASK, lanes), 0, (int64_t)bits, 0,
+                      NULL);
+}

@@ -90,3 +90,5 @@ hlo_vir_value_t* hlo_vir_convert(hlo_vir_builder_t* b, hlo_vir_opcode_t op, hlo_
 /// Emits a constant with these bits in every lane; f32 and f64 by value below.
 hlo_vir_value_t* hlo_vir_const_bits(hlo_vir_builder_t* b, hlo_vir_type_t type, uint64_t bits);
 hlo_vir_value_t* hlo_vir_const_float(hlo_vir_builder_t* b, hlo_vir_type_t type, double value);
+/// Emits a constant mask of the first `count` lanes.
+hlo_vir_value_t* hlo_vir_const_mask(hlo_vir_builder_t* b, uint32_t lanes, uint32_t count);
