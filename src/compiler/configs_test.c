@@ -283,7 +283,7 @@ static void test_rows(void** unused) {
     bool is_short;
   } cases[] = {{"tensor<64x128xf32>", "tensor<64xf32>", true},
                {"tensor<4x16384xf32>", "tensor<4xf32>", false}};
-  if (!has_code("avx2")) skip();
+  if (!has_code("avx2")) skip();  // machine code of AVX2 needs an x86-64 processor that has it
   for (uint32_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     HLO_SCOPED_STRBUF text = {0};
     fixture_t f;
